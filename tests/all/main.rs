@@ -177,6 +177,7 @@ mod suite {
     mod bench_self;
     mod beside;
     mod clean;
+    mod common;
     mod compare;
     mod find_max;
     mod mark;

@@ -1,19 +1,15 @@
-//! Documents of other kinds than results of runs (of suites, of the tool's own cost): one versioned envelope for all,
-//! and the
-//! figures of those that hold several tests.
+//! Documents of other kinds than results of runs (of suites, of the tool's own cost): one versioned envelope for all.
 //!
 //! `{"format": "truespd-<kind>", "format_version": n, "<member>": ...}`. Within a version members are only
 //! added, and each of those may be missing.
 
 use super::json::indented;
-use super::metrics::Metric;
+use serde::Serialize;
 use serde::de::{DeserializeOwned, Error as _};
 use serde::ser::{SerializeStruct, Serializer};
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::borrow::Cow;
-use std::collections::BTreeMap;
-use truespd_platform::text::{printable_json, shell_line};
+use truespd_platform::text::printable_json;
 
 /// A kind of documents, with the envelope that its JSON has.
 pub trait DocumentKind: Serialize + DeserializeOwned + 'static {
@@ -103,86 +99,4 @@ pub fn format_of(text: &[u8]) -> Option<String> {
         format: String,
     }
     serde_json::from_slice::<Head>(text).ok().map(|head| head.format)
-}
-
-/// What one test of a suite reached. Parts of two documents with the same name and profile may be compared.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Part {
-    /// Which test, in words that are the same wherever and whenever it runs: `read SEQ1M-Q8T1`.
-    pub name: String,
-    /// Hash of the profile of its runs ([`crate::profile::hash()`]).
-    pub profile: String,
-    /// Words of DiskSpd's command line, as a shell takes them; empty where the document does not tell.
-    pub command: String,
-    /// Its figures by the id of their metric ([`Metric::id`]), in the metric's unit.
-    pub figures: BTreeMap<String, f64>,
-}
-
-impl Part {
-    /// With those figures that have a value above 0; none without a profile, as in documents from before it was noted.
-    pub fn of(
-        name: impl Into<String>,
-        profile: Option<&str>,
-        words: &[String],
-        figures: impl IntoIterator<Item = (Metric, Option<f64>)>,
-    ) -> Option<Self> {
-        let profile = profile?.to_string();
-        let mut told = BTreeMap::new();
-        for (metric, value) in figures {
-            if let Some(value) = value.filter(|value| value.is_finite() && *value > 0.0) {
-                told.insert(metric.id().to_string(), value);
-            }
-        }
-        if told.is_empty() {
-            return None;
-        }
-        let figures = told;
-        Some(Part { name: name.into(), profile, command: shell_line(words), figures })
-    }
-
-    /// Names each part once: of equal ones the second becomes `name (2)`.
-    pub fn apart(parts: impl IntoIterator<Item = Part>) -> Vec<Part> {
-        let mut met: BTreeMap<(String, String), usize> = BTreeMap::new();
-        parts
-            .into_iter()
-            .map(|mut part| {
-                let count = met.entry((part.name.clone(), part.profile.clone())).or_default();
-                *count += 1;
-                if *count > 1 {
-                    part.name = format!("{} ({count})", part.name);
-                }
-                part
-            })
-            .collect()
-    }
-}
-
-#[cfg(test)]
-mod tests_of_part {
-    use super::*;
-
-    #[test]
-    fn a_part_has_what_was_measured() {
-        let figures = [(Metric::IOPS, Some(5.0)), (Metric::MEAN, Some(0.0)), (Metric::P99, None)];
-        let words = ["-b4K".to_string(), "a b".to_string()];
-        let part = Part::of("read", Some("0123"), &words, figures).unwrap();
-        assert_eq!(part.figures, BTreeMap::from([("iops".to_string(), 5.0)]));
-        assert_eq!((part.profile.as_str(), part.command.as_str()), ("0123", "-b4K 'a b'"));
-        assert_eq!(Part::of("read", None, &words, figures), None, "of which test?");
-        assert_eq!(Part::of("read", Some("0123"), &words, [(Metric::IOPS, Some(f64::NAN))]), None);
-    }
-
-    #[test]
-    fn equal_parts_are_told_apart() {
-        let part = |name: &str, profile: &str| Part {
-            name: name.into(),
-            profile: profile.into(),
-            ..Part::default()
-        };
-        let all =
-            Part::apart([part("a", "1"), part("a", "2"), part("a", "1"), part("b", "1"), part("a", "1")]);
-        let names: Vec<&str> = all.iter().map(|part| part.name.as_str()).collect();
-        assert_eq!(names, ["a", "a", "a (2)", "b", "a (3)"]);
-    }
 }

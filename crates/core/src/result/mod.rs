@@ -24,6 +24,7 @@ pub mod json;
 pub mod legacy;
 pub mod merge;
 pub mod metrics;
+mod part;
 mod preconditioned;
 mod rank;
 mod readback;
@@ -52,12 +53,12 @@ pub use document::{
     ThreadResult, TimeSpanResult, WaitStatistics,
 };
 pub use drives::{Drive, DriveChange, DriveState, DriveUntold, DriveWarning};
-pub use envelope::Part;
 pub use evidence::{
     AllocatedBy, Allocation, BoundThread, ClockFacts, ContentSample, Evidence, ExtentMap, KernelDevice,
     LoadCost, LoopCache, Loss, MachineNow, NvmeCommands, OpenedKind, OtherRun, OwnCost, RangePart, Residency,
     SelfCost, Stalled, TargetFacts, Window,
 };
+pub use part::{Found, OverRuns, Part};
 pub use preconditioned::Preconditioned;
 pub use rank::{ClockOffset, CommonStart, LostHow, LostRank, MissingRank, RANKS_MAX, Rank};
 pub use readback::{FaultCount, ReadBack};

@@ -1,9 +1,9 @@
 //! What is the same in all suites: their options, and the one way from words to an exit code.
 
 use crate::answer::{Findings, Shown};
-use crate::ask::SuiteDocument;
 use crate::ask::keeping::{HistoryArguments, Keeping};
 use crate::ask::values;
+use crate::ask::{Common, RanOn, SeriesEnd, SuiteDocument};
 use crate::runner::place::Place;
 use crate::runner::view::{Throughput, View, tell_left};
 use crate::runner::watch::WithTelemetry;
@@ -96,8 +96,10 @@ pub(crate) enum Asked<W> {
     Text(String),
     Work {
         work: W,
-        /// Paths that are tested or read: no result may replace them.
-        used: Vec<String>,
+        /// Files, folders and devices that are tested.
+        targets: Vec<String>,
+        /// Files that are read besides. No result may replace one of both.
+        read: Vec<String>,
     },
 }
 
@@ -112,10 +114,11 @@ pub(crate) fn run<S: Suite>(suite: &S, ranks: Option<Arc<dyn SeriesRanks>>) -> E
 }
 
 fn ask_and_run<S: Suite>(suite: &S, ranks: Option<Arc<dyn SeriesRanks>>) -> Result<ExitCode, Fault> {
-    let (work, used) = match suite.ask()? {
+    let (work, targets, read) = match suite.ask()? {
         Asked::Text(text) => return Ok(print(&text, ExitCode::Done)),
-        Asked::Work { work, used } => (work, used),
+        Asked::Work { work, targets, read } => (work, targets, read),
     };
+    let used = [&targets[..], &read].concat();
     let shows = ranks.as_ref().is_none_or(|ranks| ranks.shows());
     let outputs = if shows { suite.outputs() } else { Vec::new() };
     let (on_stdout, files): (Vec<Output>, Vec<Output>) =
@@ -133,14 +136,26 @@ fn ask_and_run<S: Suite>(suite: &S, ranks: Option<Arc<dyn SeriesRanks>>) -> Resu
         Ok((document, result)) => (Some(document), result),
         Err(ended) => (None, Err(ended)),
     };
-    let is_complete = result.is_ok();
-    let disks = series.disks().to_vec();
+    let ended = match &result {
+        Ok(()) => SeriesEnd::Complete,
+        Err(Ended::Stopped) => SeriesEnd::Stopped,
+        Err(Ended::Failed(_)) => SeriesEnd::Failed,
+    };
+    let (ranks, disks) = (series.ranks(), series.disks().to_vec());
     let mut code = series.end(result);
     for error in telemetry.end() {
         code = tell(Failure::from(error));
     }
-    let Some(document) = document.filter(SuiteDocument::has_figures) else {
+    let is_complete = ended == SeriesEnd::Complete;
+    let Some(mut document) = document.filter(SuiteDocument::has_figures) else {
         return Ok(nothing_measured(code, is_complete));
+    };
+    *document.common_mut() = Common {
+        command_line: typed(),
+        ran_on: RanOn::here(ranks, targets.clone(), &disks),
+        series_end: Some(ended),
+        results: document.parts(),
+        ..Common::default()
     };
     let text = match on_stdout.first() {
         Some(output) => suite.content(output, &document),
@@ -155,11 +170,16 @@ fn ask_and_run<S: Suite>(suite: &S, ranks: Option<Arc<dyn SeriesRanks>>) -> Resu
         code = tell(Failure::from(error));
     }
     if shows {
-        keeping.keep_suite(S::NAME, &used, &disks, &document, &envelope::write(&document));
+        keeping.keep_suite(S::NAME, &targets, &disks, &document, &envelope::write(&document));
     }
     let grade = document.grade();
     let answer = Answer { is_complete, grade, lacks: &|required| S::lacks(&document, required) };
     Ok(arguments.held_to(&answer, code))
+}
+
+/// The command line as it was typed.
+fn typed() -> Vec<String> {
+    std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
 /// How a suite's document is shown on standard output: a terminal has the table and the names of the findings, and all
@@ -263,10 +283,8 @@ impl SeriesArguments {
         let wishes = telemetry::Wishes { metrics: self.metrics.clone(), events: self.events.clone() };
         let used =
             used.iter().map(|path| (PathBuf::from(path), format!("'{path}', which is tested or read")));
-        let command_line: Vec<String> =
-            std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
         let used = used.chain(outputs.files().map(use_of));
-        Telemetry::open(&wishes, &command_line, used, live_view(self.live)).map_err(Refusal::from)
+        Telemetry::open(&wishes, &typed(), used, live_view(self.live)).map_err(Refusal::from)
     }
 
     /// How long runs take: until they are steady, where that is asked for.

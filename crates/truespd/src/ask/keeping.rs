@@ -141,11 +141,11 @@ impl Keeping {
         self.place.is_some()
     }
 
-    /// Keeps the document of a suite that tested or read the paths of `used` on these disks, and tells where.
+    /// Keeps the document of a suite that tested `targets` on these disks, and tells where.
     pub fn keep_suite(
         &self,
         kind: &str,
-        used: &[String],
+        targets: &[String],
         disks: &[Layer],
         document: &dyn SuiteDocument,
         text: &str,
@@ -159,7 +159,7 @@ impl Keeping {
         if facts.host.is_empty() {
             facts.host = host_name();
         }
-        facts.targets = used.to_vec();
+        facts.targets = targets.to_vec();
         facts.devices = disks.iter().map(Device::of).collect();
         match self.kept(text.as_bytes(), &facts) {
             Ok(words) => say_line(format_args!("{words}")),

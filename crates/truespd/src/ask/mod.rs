@@ -7,6 +7,7 @@ pub mod ab;
 pub mod assess;
 pub mod beside;
 pub(crate) mod command;
+mod common;
 pub mod find_max;
 pub(crate) mod keeping;
 pub mod mark;
@@ -21,11 +22,9 @@ pub(crate) mod values;
 pub mod workload;
 
 use crate::answer::{Answer, SeriesVerdict, Shown};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use truespd_core::result::{Document, Finding, FindingGrade, Grade, Layer, Part};
+pub use common::{Common, RanOn, SeriesEnd, is_one, models, one_rank};
+use truespd_core::result::{Document, Finding, FindingGrade, Grade, Part};
 use truespd_front::show::Style;
-use truespd_platform::machine::host;
 use truespd_platform::text::{duration_ns, printable};
 
 /// What a suite leaves: a versioned document.
@@ -38,23 +37,27 @@ pub trait SuiteDocument {
     /// The verdicts of its runs, each with the title of its part, which is empty where there is only one.
     fn verdicts(&self) -> Vec<(&str, &SeriesVerdict)>;
 
-    /// Ranks of a cluster run that measured together; 1 without a cluster.
-    fn ranks(&self) -> u32 {
-        1
-    }
+    /// What it has in common with the documents of all suites.
+    fn common(&self) -> &Common;
+
+    fn common_mut(&mut self) -> &mut Common;
 
     /// The figures of its tests.
     fn parts(&self) -> Vec<Part>;
 
     /// The same as the history keeps, finds and counts them: what several ranks did together is another test.
     fn kept_parts(&self) -> Vec<Part> {
-        let mut parts = self.parts();
-        if self.ranks() > 1 {
-            for part in &mut parts {
-                part.name.push_str(&format!(" ({} ranks)", self.ranks()));
+        let (mut kept, ranks) = (Vec::new(), self.common().ran_on.ranks);
+        for Part { mut name, profile, command, figures, .. } in self.parts() {
+            if figures.is_empty() {
+                continue;
             }
+            if ranks > 1 {
+                name.push_str(&format!(" ({ranks} ranks)"));
+            }
+            kept.push(Part { name, profile, command, figures, ..Part::default() });
         }
-        parts
+        kept
     }
 
     /// What it says, for all that draws it.
@@ -86,77 +89,6 @@ pub trait SuiteDocument {
         }
         out
     }
-}
-
-/// Where the runs of a suite ran. Documents from before it was noted lack it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct RanOn {
-    /// Name of the host that measured: in a cluster run, that of rank 0.
-    pub computer_name: String,
-    /// Ranks of a cluster run that measured together; 1 without a cluster.
-    #[serde(skip_serializing_if = "is_one")]
-    pub ranks: u32,
-    /// Folders, files or devices that were tested.
-    pub targets: Vec<String>,
-    /// Models of the disks below them, as far as they are known.
-    pub models: Vec<String>,
-}
-
-impl Default for RanOn {
-    fn default() -> Self {
-        RanOn { computer_name: String::new(), ranks: 1, targets: Vec::new(), models: Vec::new() }
-    }
-}
-
-/// Whether a document need not tell how many ranks measured.
-pub fn is_one(ranks: &u32) -> bool {
-    *ranks == 1
-}
-
-/// What documents from before there were cluster runs of suites mean.
-pub fn one_rank() -> u32 {
-    1
-}
-
-impl RanOn {
-    /// On the host that this program runs on, by so many ranks.
-    pub fn here(ranks: u32, targets: Vec<String>, disks: &[Layer]) -> Self {
-        RanOn { computer_name: host::host_name(), ranks, targets, models: models(disks) }
-    }
-
-    pub fn is_unknown(&self) -> bool {
-        *self == RanOn::default()
-    }
-
-    /// ` on HOST: /mnt/data (Samsung 990 PRO)`, ` on 4 ranks, rank 0 on HOST: /mnt/data`, or nothing.
-    pub fn words(&self) -> String {
-        let mut words = String::new();
-        if self.ranks > 1 {
-            words.push_str(&format!(" on {} ranks, rank 0", self.ranks));
-        }
-        if !self.computer_name.is_empty() {
-            words.push_str(&format!(" on {}", self.computer_name));
-        }
-        if !self.targets.is_empty() {
-            words.push_str(&format!(": {}", self.targets.join(", ")));
-        }
-        if !self.models.is_empty() {
-            words.push_str(&format!(" ({})", self.models.join(", ")));
-        }
-        words
-    }
-}
-
-/// The models of disks, each once.
-pub fn models(disks: &[Layer]) -> Vec<String> {
-    let mut models: Vec<String> = Vec::new();
-    for model in disks.iter().filter_map(|disk| disk.model.as_ref()) {
-        if !models.contains(model) {
-            models.push(model.clone());
-        }
-    }
-    models
 }
 
 /// Stands under a table with response times, which have a star there.

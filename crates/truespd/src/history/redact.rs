@@ -22,6 +22,8 @@ const LEFT_OUT: &str = "(left out: it may hold names)";
 /// What a redacted result says of itself.
 const NOTE: &str =
     "Names of hosts, files, programs and people were left out of this result (truespd history, --redact).";
+/// What the tests of a suite reached, in the form that all suites share.
+const RESULTS: &str = "results";
 /// Digits of a pseudonym: 35 bits.
 const PSEUDONYM_DIGITS: usize = 7;
 
@@ -76,6 +78,7 @@ const ROWS: &[(&str, &[&str], Is)] = &[
         &["format", "kind", "by", "role", "cause", "grade", "meaning", "rule", "rules", "tool_version"],
         Is::Harmless,
     ),
+    ("*", &["series_end"], Is::Harmless),
     (
         "*",
         &["hdr_v2_base64", "sum_ns", "sum_squares_ns2", "processors", "answered_by", "version"],
@@ -321,6 +324,8 @@ impl Names<'_> {
     }
 
     fn members(&mut self, around: &str, members: &mut Map<String, Value>) {
+        // They are computed from the rest, and their coordinates hold words of any kind.
+        members.remove(RESULTS);
         let kind = members.get("kind").and_then(Value::as_str).map(str::to_string);
         if let (Some(path), Some(opened)) = (text_of(members, "path"), text_of(members, "opened_path")) {
             // A file keeps one name, however its path is written.

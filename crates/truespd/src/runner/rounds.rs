@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use truespd_core::access::Rng;
 use truespd_core::measure::estimate::Estimate;
+use truespd_core::result::OverRuns;
 
 /// 1 less the confidence of intervals.
 pub const LEVEL: f64 = 0.05;
@@ -40,6 +41,11 @@ impl Measured {
             (low, high) = estimate.interval(LEVEL);
         }
         Some(Measured { mean, low: low.max(0.0), high })
+    }
+
+    /// With its interval, for the document.
+    pub fn over_runs(self) -> OverRuns {
+        OverRuns { value: self.mean, interval: Some([self.low, self.high]) }
     }
 
     /// Half of its interval in percent of its mean, from so many `runs`; none from fewer than tell.

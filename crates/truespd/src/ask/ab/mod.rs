@@ -15,7 +15,8 @@ mod report;
 mod tests;
 
 use crate::answer::{Advice, Answer, SeriesVerdict};
-use crate::ask::{RanOn, Spread, SuiteDocument, judged};
+use crate::ask::Common;
+use crate::ask::{Spread, SuiteDocument, judged};
 use crate::runner::{Ended, Kind, Runner, Step};
 pub use answer::is_of_use;
 pub use design::{BLOCK_RUNS, Outcome, Plan, Side};
@@ -331,7 +332,7 @@ fn report(plan: &Plan, design: &Design, collected: Collected, stopped: Stopped) 
     });
     debug_assert!(collected.blocks.iter().all(|block| block.order.len() == BLOCK_RUNS));
     Comparison {
-        tool_version: env!("CARGO_PKG_VERSION").to_string(),
+        common: Common::default(),
         computer_name: collected.computer_name,
         start_unix_s: collected.start_unix_s,
         metric: plan.metric,
@@ -353,8 +354,7 @@ fn report(plan: &Plan, design: &Design, collected: Collected, stopped: Stopped) 
 
 impl SuiteDocument for Comparison {
     fn title(&self) -> String {
-        let ran_on = RanOn { computer_name: self.computer_name.clone(), ..RanOn::default() };
-        format!("A and B compared{}: {}", ran_on.words(), self.metric.heading(self.is_response))
+        format!("A and B compared{}: {}", self.common.ran_on.words(), self.metric.heading(self.is_response))
     }
 
     fn has_figures(&self) -> bool {
@@ -363,6 +363,14 @@ impl SuiteDocument for Comparison {
 
     fn verdicts(&self) -> Vec<(&str, &SeriesVerdict)> {
         vec![("", &self.verdict)]
+    }
+
+    fn common(&self) -> &Common {
+        &self.common
+    }
+
+    fn common_mut(&mut self) -> &mut Common {
+        &mut self.common
     }
 
     fn parts(&self) -> Vec<Part> {

@@ -87,16 +87,18 @@ impl Suite for AbArguments {
         let mut variants = self.variants(self.file.as_ref().map(|_| FILE))?;
         self.comparing.plan("", variants.clone())?;
         let place = self.file.as_deref().map(|typed| self.directory(typed)).transpose()?;
-        let mut used = Vec::new();
+        let mut targets: Vec<String> = place.iter().map(Place::word).collect();
+        let mut read = Vec::new();
         for variant in &variants {
-            // Without a file that is still to be made.
-            if place.is_none() {
-                used.extend(variant.targets.iter().cloned());
+            for target in &variant.targets {
+                if place.is_none() && !targets.contains(target) {
+                    targets.push(target.clone());
+                }
             }
-            used.extend(variant.profile_file.clone());
+            read.extend(variant.profile_file.clone());
         }
         allow_each(&mut variants, &self.series.overwrite)?;
-        Ok(Asked::Work { work: Work { variants, place }, used })
+        Ok(Asked::Work { work: Work { variants, place }, targets, read })
     }
 
     fn measure(&self, work: Work, series: &mut Series) -> Measured<ab::Comparison> {

@@ -2,6 +2,7 @@
 
 use super::design::{Outcome, Side};
 use crate::answer::SeriesVerdict;
+use crate::ask::Common;
 use crate::ask::Spread;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,8 +13,9 @@ use truespd_core::result::{Grade, Part};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Report")]
 pub struct Comparison {
-    /// Version of the tool.
-    pub tool_version: String,
+    /// What it has in common with the documents of all suites.
+    #[serde(flatten)]
+    pub common: Common,
     /// Host name.
     pub computer_name: String,
     /// Begin of the first run, seconds since 1970 UTC.
@@ -60,8 +62,12 @@ impl Comparison {
     pub(in crate::ask) fn parts_of(&self, names: [&str; 2]) -> Vec<Part> {
         let mut parts = Vec::new();
         for (name, variant) in names.into_iter().zip([&self.a, &self.b]) {
-            let median = variant.figures.map(|spread| spread.median);
-            parts.extend(Part::of(name, variant.profile.as_deref(), &variant.words, [(self.metric, median)]));
+            let (runs, median) = (
+                variant.figures.map_or(0, |spread| spread.count),
+                variant.figures.map(|spread| spread.median),
+            );
+            let part = Part::of(name, variant.profile.as_deref(), &variant.words, [(self.metric, median)]);
+            parts.extend(part.map(|part| part.at("variant", name).of_runs(runs, Some(variant.grade))));
         }
         parts
     }

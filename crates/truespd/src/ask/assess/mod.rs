@@ -16,12 +16,13 @@ pub use plan::{FILE_BYTES, Plan, RANDOM_BYTES, SEQUENTIAL_BYTES, SIZE_MIN_BYTES,
 pub use report::{Assessment, Check, Figure, Requirement, WinsatUnit};
 
 use crate::answer::{Answer, SeriesVerdict};
+use crate::ask::Common;
 use crate::ask::SuiteDocument;
 use truespd_core::result::Part;
 
 impl SuiteDocument for Assessment {
     fn title(&self) -> String {
-        format!("Windows's disk assessment{}", self.ran_on.words())
+        format!("Windows's disk assessment{}", self.common.ran_on.words())
     }
 
     fn has_figures(&self) -> bool {
@@ -32,8 +33,12 @@ impl SuiteDocument for Assessment {
         vec![("", &self.verdict)]
     }
 
-    fn ranks(&self) -> u32 {
-        self.ran_on.ranks
+    fn common(&self) -> &Common {
+        &self.common
+    }
+
+    fn common_mut(&mut self) -> &mut Common {
+        &mut self.common
     }
 
     /// Figures of one run are one part.
@@ -41,7 +46,8 @@ impl SuiteDocument for Assessment {
         let mut parts = Vec::new();
         for of_run in self.figures.chunk_by(|one, next| one.test == next.test) {
             let (test, profile) = (&of_run[0].test, of_run[0].profile.as_deref());
-            parts.extend(Part::of(test, profile, &[], of_run.iter().filter_map(Figure::of_metric)));
+            let part = Part::of(test, profile, &[], of_run.iter().filter_map(Figure::of_metric));
+            parts.extend(part.map(|part| part.at("test", test).of_runs(1, of_run[0].grade)));
         }
         parts
     }

@@ -5,7 +5,6 @@ use std::time::Instant;
 
 use clap::Args;
 
-use crate::ask::RanOn;
 use crate::ask::assess::{Assessment, FILE_BYTES, Plan, SIZE_MIN_BYTES, Test};
 use crate::ask::command::{
     Asked, Measured, SeriesArguments, Suite, say_read_only, would_destroy, write_profile,
@@ -142,8 +141,8 @@ impl Suite for AssessArguments {
             return Ok(Asked::Text(lines(&place, &plan)));
         }
         place.check_room(plan.size_bytes, 1, self.least_bytes())?;
-        let used = vec![place.word()];
-        Ok(Asked::Work { work: (place, plan), used })
+        let targets = vec![place.word()];
+        Ok(Asked::Work { work: (place, plan), targets, read: Vec::new() })
     }
 
     fn measure(&self, (place, mut plan): Self::Work, series: &mut Series) -> Measured<Assessment> {
@@ -163,7 +162,6 @@ impl Suite for AssessArguments {
         }
         let (mut assessment, result) = plan.run(&parts, series);
         assessment.run_time_s = since.elapsed().as_secs_f64();
-        assessment.ran_on = RanOn::here(series.ranks(), vec![place.word()], series.disks());
         Ok((assessment, result))
     }
 

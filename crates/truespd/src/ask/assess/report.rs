@@ -1,8 +1,8 @@
 //! The document of an assessment: its figures beside Microsoft's limits.
 
 use crate::answer::SeriesVerdict;
+use crate::ask::Common;
 use crate::ask::MEMBERS_ARE_ADDED;
-use crate::ask::RanOn;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use truespd_core::result::Grade;
@@ -147,8 +147,9 @@ impl Figure {
 /// What the tests found.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Assessment {
-    /// Version of the tool.
-    pub tool_version: String,
+    /// What it has in common with the documents of all suites.
+    #[serde(flatten)]
+    pub common: Common,
     /// Bytes of the file or device that were used.
     pub size_bytes: u64,
     /// Block size of random tests.
@@ -163,9 +164,6 @@ pub struct Assessment {
     pub verdict: SeriesVerdict,
     /// From the start to the end, with the making of the file.
     pub run_time_s: f64,
-    /// Where its runs measured, and on what.
-    #[serde(default, skip_serializing_if = "RanOn::is_unknown")]
-    pub ran_on: RanOn,
 }
 
 impl DocumentKind for Assessment {

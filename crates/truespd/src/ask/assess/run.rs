@@ -4,7 +4,7 @@ use super::plan::{Plan, RANDOM_BYTES, SEQUENTIAL_BYTES, Test, TestRun};
 use super::report::{Assessment, Figure, Requirement, WinsatUnit};
 use crate::answer::Advice;
 use crate::answer::SeriesVerdict;
-use crate::ask::{RanOn, VOLATILE_CACHE, counting_cached_writes};
+use crate::ask::{Common, VOLATILE_CACHE, counting_cached_writes};
 use crate::runner::{Ahead, Draft, Ended, Runner, run_steps};
 use truespd_core::profile;
 use truespd_core::result::metrics::{Metric, Since};
@@ -36,7 +36,7 @@ impl Assessment {
     /// With gaps for everything that the plan measures.
     fn begin(plan: &Plan) -> Self {
         Assessment {
-            tool_version: env!("CARGO_PKG_VERSION").to_string(),
+            common: Common::default(),
             size_bytes: plan.size_bytes,
             random_bytes: plan.random_bytes,
             sequential_bytes: plan.sequential_bytes,
@@ -44,7 +44,6 @@ impl Assessment {
             figures: plan.tests.iter().flat_map(|&test| figures(plan, test)).collect(),
             verdict: SeriesVerdict::default(),
             run_time_s: 0.0,
-            ran_on: RanOn::default(),
         }
     }
 

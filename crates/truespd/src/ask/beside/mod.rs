@@ -8,13 +8,15 @@ pub mod report;
 pub mod run;
 
 use crate::answer::{Answer, SeriesVerdict};
+use crate::ask::Common;
 use crate::ask::MEMBERS_ARE_ADDED;
 use crate::ask::SuiteDocument;
+use crate::runner::rounds::Measured;
 pub use report::BesideReport;
-use report::Point;
-use truespd_core::result::Part;
+use report::{Point, Run};
 use truespd_core::result::envelope::DocumentKind;
 use truespd_core::result::metrics::Metric;
+use truespd_core::result::{OverRuns, Part};
 
 impl DocumentKind for BesideReport {
     const FORMAT: &'static str = "truespd-beside";
@@ -33,28 +35,36 @@ impl SuiteDocument for BesideReport {
     }
 
     fn title(&self) -> String {
-        format!("One load beside another{}", self.ran_on.words())
+        format!("One load beside another{}", self.common.ran_on.words())
     }
 
     fn verdicts(&self) -> Vec<(&str, &SeriesVerdict)> {
         vec![("", &self.verdict)]
     }
 
-    fn ranks(&self) -> u32 {
-        self.ran_on.ranks
+    fn common(&self) -> &Common {
+        &self.common
+    }
+
+    fn common_mut(&mut self) -> &mut Common {
+        &mut self.common
     }
 
     fn parts(&self) -> Vec<Part> {
         let mut parts = Vec::new();
-        let alone = self.alone.background(|figures| Some(figures.iops)).map(|figure| figure.mean);
-        let bytes = self.alone.background(|figures| Some(figures.bytes_per_s)).map(|figure| figure.mean);
+        let alone = self.alone.background(|figures| Some(figures.iops)).map(Measured::over_runs);
+        let bytes = self.alone.background(|figures| Some(figures.bytes_per_s)).map(Measured::over_runs);
         let figures = [(Metric::IOPS, alone), (Metric::BYTES, bytes)];
         let line = [&self.background_line[..], &self.targets[..]].concat();
-        parts.extend(Part::of("beside, the background alone", self.alone.profile.as_deref(), &line, figures));
+        let alone = Part::of("beside, the background alone", self.alone.profile.as_deref(), &line, figures);
+        parts.extend(alone.map(|part| of_runs(part.at("load", "background"), &self.alone.runs)));
         let line = [&self.foreground_line[..], &self.targets[..]].concat();
         for point in &self.points {
             let name = format!("beside, the foreground at {} %", point.share_percent);
-            parts.extend(Part::of(name, point.profile.as_deref(), &line, figures_of(point)));
+            let part = Part::of(name, point.profile.as_deref(), &line, figures_of(point));
+            let part =
+                part.map(|part| part.at("load", "foreground").at("share_percent", point.share_percent));
+            parts.extend(part.map(|part| of_runs(part, &point.runs)));
         }
         Part::apart(parts)
     }
@@ -64,8 +74,13 @@ impl SuiteDocument for BesideReport {
     }
 }
 
+/// With the number and the grade of these runs.
+fn of_runs(part: Part, runs: &[Run]) -> Part {
+    part.of_runs(runs.len(), runs.iter().filter_map(|run| run.grade).max())
+}
+
 /// What the foreground did at a share.
-fn figures_of(point: &Point) -> Vec<(Metric, Option<f64>)> {
+fn figures_of(point: &Point) -> Vec<(Metric, Option<OverRuns>)> {
     let mut all = Vec::new();
     for (metric, figure) in [
         (Metric::IOPS, point.foreground(|figures| Some(figures.iops))),
@@ -74,7 +89,7 @@ fn figures_of(point: &Point) -> Vec<(Metric, Option<f64>)> {
         (Metric::P50, point.foreground(|figures| figures.p50_ns)),
         (Metric::P99, point.foreground(|figures| figures.p99_ns)),
     ] {
-        all.push((metric, figure.map(|figure| figure.mean)));
+        all.push((metric, figure.map(Measured::over_runs)));
     }
     all
 }

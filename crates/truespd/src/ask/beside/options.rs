@@ -1,6 +1,5 @@
 //! `truespd workload beside`: what one load feels while another one runs on the same target.
 
-use crate::ask::RanOn;
 use crate::ask::beside::BesideReport;
 use crate::ask::beside::run::Beside;
 use crate::ask::command::{Asked, Measured, SeriesArguments, Suite, write_profile};
@@ -110,8 +109,8 @@ impl Suite for BesideArguments {
         if self.print {
             return Ok(Asked::Text(printed(&beside)));
         }
-        let used = targets.places();
-        Ok(Asked::Work { work: Work { beside, targets }, used })
+        let places = targets.places();
+        Ok(Asked::Work { work: Work { beside, targets }, targets: places, read: Vec::new() })
     }
 
     fn measure(&self, work: Work, series: &mut Series) -> Measured<BesideReport> {
@@ -125,9 +124,7 @@ impl Suite for BesideArguments {
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let scratch = series.scratch(&targets.folder(), Self::NAME, &names)?;
         beside.files = names.iter().map(|name| scratch.file(name)).collect();
-        let (mut report, result) = beside.run(series, write_profile);
-        report.ran_on = RanOn::here(series.ranks(), targets.places(), series.disks());
-        Ok((report, result))
+        Ok(beside.run(series, write_profile))
     }
 }
 

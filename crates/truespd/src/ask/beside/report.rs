@@ -1,7 +1,7 @@
 //! What a foreground felt beside a background, and what follows from it.
 
 use crate::answer::SeriesVerdict;
-use crate::ask::RanOn;
+use crate::ask::Common;
 use crate::runner::rounds::{LEVEL, Measured, RUNS_MIN};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,8 +19,9 @@ const CHANGED: f64 = 0.1;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "BesideReport")]
 pub struct BesideReport {
-    /// Version of the tool that measured.
-    pub tool_version: String,
+    /// What it has in common with the documents of all suites.
+    #[serde(flatten)]
+    pub common: Common,
     /// DiskSpd's words of the foreground, without the target. Times and other options of the whole run stand here.
     pub foreground_line: Vec<String>,
     /// DiskSpd's words of the background, without the target.
@@ -37,9 +38,6 @@ pub struct BesideReport {
     pub points: Vec<Point>,
     /// What the verdicts of all runs say.
     pub verdict: SeriesVerdict,
-    /// Where its runs measured, and on what.
-    #[serde(default, skip_serializing_if = "RanOn::is_unknown")]
-    pub ran_on: RanOn,
 }
 
 /// The background alone: as fast as it goes, beside nothing.
@@ -274,7 +272,7 @@ mod tests {
 
     fn report(points: Vec<Point>) -> BesideReport {
         BesideReport {
-            tool_version: String::new(),
+            common: Common::default(),
             foreground_line: Vec::new(),
             background_line: Vec::new(),
             targets: Vec::new(),
@@ -283,7 +281,6 @@ mod tests {
             alone: Alone::default(),
             points,
             verdict: SeriesVerdict::default(),
-            ran_on: RanOn::default(),
         }
     }
 

@@ -6,7 +6,7 @@ use super::pace::paced;
 use super::report::{Alone, BesideReport, Figures, Point, Run};
 use crate::answer::{Advice, SeriesVerdict};
 use crate::ask::of_target::{results_of, sum};
-use crate::ask::{LARGER_TARGET, RanOn, judged};
+use crate::ask::{Common, LARGER_TARGET, judged};
 use crate::runner::rounds::{AROUND_S, SEEDS_OF_A_RUN, shuffle};
 use crate::runner::{Ahead, Draft, Ended, Known, Length, Runner};
 use truespd_core::access::Rng;
@@ -139,7 +139,7 @@ impl Beside {
             });
         }
         BesideReport {
-            tool_version: env!("CARGO_PKG_VERSION").to_string(),
+            common: Common::default(),
             foreground_line: self.foreground_line.clone(),
             background_line: self.background_line.clone(),
             targets: vec![self.target.clone()],
@@ -148,7 +148,6 @@ impl Beside {
             alone: Alone::default(),
             points,
             verdict: SeriesVerdict::default(),
-            ran_on: RanOn::default(),
         }
     }
 

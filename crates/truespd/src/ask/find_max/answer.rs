@@ -8,6 +8,7 @@ use crate::answer::chart::{Chart, Guide, Series};
 use crate::answer::html::latency_words;
 use crate::answer::table::{Cell, Column, Table};
 use crate::answer::{Answer, Block, Commands, SeriesVerdict};
+use crate::ask::Common;
 use crate::ask::SuiteDocument;
 use truespd_core::result::Part;
 use truespd_core::result::metrics::Metric;
@@ -22,15 +23,19 @@ impl SuiteDocument for HighestRate {
     }
 
     fn title(&self) -> String {
-        format!("Highest rate{}", self.ran_on.words())
+        format!("Highest rate{}", self.common.ran_on.words())
     }
 
     fn verdicts(&self) -> Vec<(&str, &SeriesVerdict)> {
         vec![("", &self.verdict)]
     }
 
-    fn ranks(&self) -> u32 {
-        self.ran_on.ranks
+    fn common(&self) -> &Common {
+        &self.common
+    }
+
+    fn common_mut(&mut self) -> &mut Common {
+        &mut self.common
     }
 
     fn parts(&self) -> Vec<Part> {
@@ -38,7 +43,8 @@ impl SuiteDocument for HighestRate {
         let profile = self.profile.as_deref();
         let unlimited = [(Metric::IOPS, Some(search.unlimited_iops))];
         let mut parts = Vec::new();
-        parts.extend(Part::of("find-max without a limit", profile, &self.line, unlimited));
+        let unlimited = Part::of("find-max without a limit", profile, &self.line, unlimited);
+        parts.extend(unlimited.map(|part| part.of_runs(1, None)));
         parts.extend(search.part("find-max", profile, &self.line));
         Part::apart(parts)
     }

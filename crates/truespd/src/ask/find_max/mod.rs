@@ -15,7 +15,7 @@ use crate::answer::{Advice, SeriesVerdict};
 use crate::ask::MEMBERS_ARE_ADDED;
 use crate::ask::find_max::run::{Judge, Searching};
 use crate::ask::find_max::search::Search;
-use crate::ask::{LARGER_TARGET, RanOn};
+use crate::ask::{Common, LARGER_TARGET};
 use crate::runner::{Ended, Runner};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -34,8 +34,9 @@ const ADVICE: Advice = &[
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "HighestRate")]
 pub struct HighestRate {
-    /// Version of the tool that searched.
-    pub tool_version: String,
+    /// What it has in common with the documents of all suites.
+    #[serde(flatten)]
+    pub common: Common,
     /// DiskSpd's words of the run without a limit.
     pub line: Vec<String>,
     /// Hash of its profile, by which the history knows the same test; none until it has run.
@@ -44,9 +45,6 @@ pub struct HighestRate {
     pub search: Option<Search>,
     /// What the verdicts of all runs say.
     pub verdict: SeriesVerdict,
-    /// Where its runs measured, and on what.
-    #[serde(default, skip_serializing_if = "RanOn::is_unknown")]
-    pub ran_on: RanOn,
 }
 
 impl DocumentKind for HighestRate {
@@ -90,12 +88,11 @@ impl Searching {
     pub fn find(&self, runner: &mut dyn Runner) -> (HighestRate, Result<(), Ended>) {
         let draft = self.unlimited();
         let mut found = HighestRate {
-            tool_version: env!("CARGO_PKG_VERSION").to_string(),
+            common: Common::default(),
             line: draft.words.clone(),
             profile: None,
             search: None,
             verdict: SeriesVerdict::default(),
-            ran_on: RanOn::default(),
         };
         let result = self.find_in(draft, runner, &mut found);
         (found, result)

@@ -1,6 +1,5 @@
 //! `truespd find-max`: the highest rate of a line whose response times keep limits.
 
-use crate::ask::RanOn;
 use crate::ask::command::{Asked, Measured, SeriesArguments, Suite};
 use crate::ask::find_max::HighestRate;
 use crate::ask::find_max::limits::{LatencyLimit, Of, check_together, limits_words, milliseconds};
@@ -123,16 +122,14 @@ impl Suite for FindMaxArguments {
         if self.print {
             return Ok(Asked::Text(printed(&searching)));
         }
-        let used = targets.places();
-        Ok(Asked::Work { work: Work { searching, targets }, used })
+        let places = targets.places();
+        Ok(Asked::Work { work: Work { searching, targets }, targets: places, read: Vec::new() })
     }
 
     fn measure(&self, work: Work, series: &mut Series) -> Measured<HighestRate> {
         let Work { mut searching, targets } = work;
         searching.targets = targets.make(series, Self::NAME, searching.writes, searching.ahead(0))?;
-        let (mut found, result) = searching.find(series);
-        found.ran_on = RanOn::here(series.ranks(), targets.places(), series.disks());
-        Ok((found, result))
+        Ok(searching.find(series))
     }
 }
 

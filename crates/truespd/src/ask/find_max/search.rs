@@ -5,10 +5,11 @@ use crate::ask::find_max::limits::{LatencyLimit, Of, limits_words};
 use crate::ask::find_max::trial::{Class, Point, Why};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use truespd_core::measure::estimate::Estimate;
 use truespd_core::result::metrics::Metric;
-use truespd_core::result::{Grade, Part};
-use truespd_platform::text::{duration_ns, grouped, number};
+use truespd_core::result::{Found, Grade, Part};
+use truespd_platform::text::{duration_ns, grouped, number, shell_line};
 
 /// The storage has changed when the mean response time of the first rate has, by more than this part ...
 const CHANGED: f64 = 0.2;
@@ -151,14 +152,23 @@ impl Search {
     /// The highest rate as the history keeps and counts it, of a search that found it: the lower bound. `line` are the
     /// words of the run without a limit, `profile` is its hash.
     pub fn part(&self, name: &str, profile: Option<&str>, line: &[String]) -> Option<Part> {
-        let (SearchEnd::Found(rate) | SearchEnd::AllKeepIt(rate)) = self.end? else { return None };
+        let (found, rate) = match self.end {
+            Some(SearchEnd::Found(rate) | SearchEnd::AllKeepIt(rate)) => (Found::Kept, Some(rate)),
+            Some(SearchEnd::NoneKeepsIt) => (Found::Nothing, None),
+            Some(SearchEnd::GaveUp | SearchEnd::NoIo(_)) | None => (Found::Undecided, None),
+        };
         let mut limits = Vec::new();
         for LatencyLimit { of, ms } in self.limits() {
             limits.push(format!("{} up to {ms} ms", of.word()));
         }
-        let iops = rate.saturating_mul(self.streams) as f64;
-        let name = format!("{name}, highest rate with {}", limits.join(" and "));
-        Part::of(name, profile, line, [(Metric::IOPS, Some(iops))])
+        let limits = limits.join(" and ");
+        let iops = rate.map(|rate| rate.saturating_mul(self.streams) as f64);
+        let mut figures = BTreeMap::new();
+        figures.extend(iops.map(|iops| (Metric::IOPS.id().to_string(), iops)));
+        let (profile, command) = (profile?.to_string(), shell_line(line));
+        let name = format!("{name}, highest rate with {limits}");
+        let part = Part { name, profile, command, figures, found, ..Part::default() };
+        Some(part.at("limit", limits))
     }
 
     /// Runs at the upper bound that did not keep the limits.

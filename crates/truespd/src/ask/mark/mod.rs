@@ -20,14 +20,12 @@ pub use saved::{Reader, text};
 pub use test::{NoTest, Operation, Pattern, Planned, Preset, Profile, Settings, Target, Test};
 
 use crate::answer::{Answer, SeriesVerdict};
-use crate::ask::{RanOn, SuiteDocument};
+use crate::ask::{Common, SuiteDocument};
 use truespd_core::result::Part;
 
 impl SuiteDocument for MarkReport {
     fn title(&self) -> String {
-        let (computer_name, targets) = (self.host.computer_name.clone(), vec![self.place.path.clone()]);
-        let ran_on = RanOn { computer_name, ranks: self.ranks(), targets, models: self.place.models.clone() };
-        format!("CrystalDiskMark tests{}", ran_on.words())
+        format!("CrystalDiskMark tests{}", self.common.ran_on.words())
     }
 
     fn has_figures(&self) -> bool {
@@ -38,8 +36,12 @@ impl SuiteDocument for MarkReport {
         vec![("", &self.verdict)]
     }
 
-    fn ranks(&self) -> u32 {
-        self.host.ranks
+    fn common(&self) -> &Common {
+        &self.common
+    }
+
+    fn common_mut(&mut self) -> &mut Common {
+        &mut self.common
     }
 
     fn parts(&self) -> Vec<Part> {

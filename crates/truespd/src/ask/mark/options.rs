@@ -184,8 +184,8 @@ impl Suite for MarkArguments {
             return Ok(Asked::Text(lines(&settings, &place)));
         }
         place.check_room(settings.size_bytes, 1, FILE_BYTES_MIN)?;
-        let used = vec![place.word()];
-        Ok(Asked::Work { work: (settings, place), used })
+        let targets = vec![place.word()];
+        Ok(Asked::Work { work: (settings, place), targets, read: Vec::new() })
     }
 
     fn measure(&self, (settings, place): Self::Work, series: &mut Series) -> Measured<MarkReport> {

@@ -3,8 +3,10 @@
 use super::test::{Operation, Pattern, Planned, Settings, Target, Test};
 use crate::answer::Advice;
 use crate::answer::SeriesVerdict;
+use crate::ask::{Common, RanOn};
 use crate::ask::{Spread, counting_cached_writes};
 use crate::ask::{is_one, one_rank};
+use crate::runner::rounds::Measured;
 use crate::runner::{Ahead, Draft, Ended, Kind, Length, Runner, run_steps};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,7 +14,7 @@ use std::time::Duration;
 use truespd_core::profile;
 use truespd_core::result::envelope::DocumentKind;
 use truespd_core::result::metrics::{Metric, Since};
-use truespd_core::result::{Document, Finding, Grade, Part, Summary};
+use truespd_core::result::{Document, Finding, Grade, OverRuns, Part, Summary};
 
 /// Name of the test file in the suite's folder.
 pub const FILE: &str = "data";
@@ -123,8 +125,9 @@ impl Settings {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Report")]
 pub struct MarkReport {
-    /// Version of the tool.
-    pub tool_version: String,
+    /// What it has in common with the documents of all suites.
+    #[serde(flatten)]
+    pub common: Common,
     /// Where and when.
     pub host: Host,
     /// What the tests went to.
@@ -276,8 +279,21 @@ impl MarkReport {
             }
         }
         verdict.advise(ADVICE);
-        let tool_version = env!("CARGO_PKG_VERSION").to_string();
-        MarkReport { tool_version, host, place, settings, rows, verdict, is_complete }
+        let ran_on = RanOn {
+            computer_name: host.computer_name.clone(),
+            ranks: host.ranks,
+            targets: vec![place.path.clone()],
+            models: place.models.clone(),
+        };
+        MarkReport {
+            common: Common { ran_on, ..Common::default() },
+            host,
+            place,
+            settings,
+            rows,
+            verdict,
+            is_complete,
+        }
     }
 
     /// Rows with fewer runs than loops, and how many are missing. A stopped series lacks runs for another reason, which
@@ -324,9 +340,13 @@ impl Row {
     /// The medians of its loops.
     pub(super) fn part(&self) -> Option<Part> {
         let figures = FIGURES.map(|(metric, read)| {
-            (metric, Spread::of(self.loops.iter().map(read)).map(|spread| spread.median))
+            let values: Vec<f64> = self.loops.iter().map(read).collect();
+            let interval = Measured::of(&values).map(|measured| [measured.low, measured.high]);
+            (metric, Spread::of(values).map(|spread| OverRuns { value: spread.median, interval }))
         });
-        Part::of(self.label(), self.profile.as_deref(), &self.words, figures)
+        let part = Part::of(self.label(), self.profile.as_deref(), &self.words, figures)?;
+        let grade = self.outcome.as_ref().map(|outcome| outcome.grade);
+        Some(part.at("test", self.test).at("operation", self.part.word()).of_runs(self.loops.len(), grade))
     }
 
     /// Takes the document of a run.

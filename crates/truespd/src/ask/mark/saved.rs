@@ -21,7 +21,7 @@ pub fn text(report: &MarkReport, reader: Reader<'_>) -> String {
     let rule = "-".repeat(COLUMNS);
     let product = format!(
         "TrueSpd {} {} (tests and format of CrystalDiskMark)",
-        report.tool_version,
+        report.common.tool_version,
         architecture(&report.host.architecture)
     );
     let origin = "CrystalDiskMark: https://crystalmark.info/";

@@ -108,7 +108,7 @@ fn head(report: &PtsReport) -> Table {
         ("interface", or_unknown(&head.interface)),
         ("host", if host.is_empty() { unknown() } else { host.join(", ") }),
         ("system", head.kernel.as_ref().map_or_else(unknown, |kernel| format!("Linux {kernel}"))),
-        ("software", format!("TrueSpd {}", report.tool_version)),
+        ("software", format!("TrueSpd {}", report.common.tool_version)),
         ("purge", or_unknown(&head.purge)),
         ("preconditioning", before),
         (

@@ -10,6 +10,7 @@ pub mod run;
 pub mod table;
 
 use crate::answer::{Answer, SeriesVerdict};
+use crate::ask::Common;
 use crate::ask::MEMBERS_ARE_ADDED;
 use crate::ask::SuiteDocument;
 pub use report::PtsReport;
@@ -34,15 +35,19 @@ impl SuiteDocument for PtsReport {
     }
 
     fn title(&self) -> String {
-        format!("SNIA PTS 2.0.2: {}{}", self.title, self.ran_on.words())
+        format!("SNIA PTS 2.0.2: {}{}", self.title, self.common.ran_on.words())
     }
 
     fn verdicts(&self) -> Vec<(&str, &SeriesVerdict)> {
         vec![("", &self.verdict)]
     }
 
-    fn ranks(&self) -> u32 {
-        self.ran_on.ranks
+    fn common(&self) -> &Common {
+        &self.common
+    }
+
+    fn common_mut(&mut self) -> &mut Common {
+        &mut self.common
     }
 
     fn parts(&self) -> Vec<Part> {
@@ -56,7 +61,11 @@ impl SuiteDocument for PtsReport {
                     (Metric::MEAN, stage.mean(place, &self.rule, |it| it.mean_ns)),
                 ];
                 let name = format!("pts {}", name.replace("  ", " "));
-                parts.extend(Part::of(name, cell.profile.as_deref(), &cell.line, figures));
+                let Some(found) = Part::of(name, cell.profile.as_deref(), &cell.line, figures) else {
+                    continue;
+                };
+                let found = found.at("part", part).at("stage", &stage.name).at("cell", &cell.name);
+                parts.push(found.of_runs(stage.whole().count(), stage.grade(place)));
             }
         }
         Part::apart(parts)

@@ -1,6 +1,5 @@
 //! `truespd pts`: the tests of SNIA's Solid State Storage Performance Test Specification 2.0.2.
 
-use crate::ask::RanOn;
 use crate::ask::command::{Asked, Measured, SeriesArguments, Suite, engine_words, wears_out};
 use crate::ask::own_line::Targets;
 use crate::ask::pts::PtsReport;
@@ -169,8 +168,8 @@ impl Suite for PtsArguments {
         if !place.is_directory() && self.series.overwrite.is_empty() {
             return Err(wears_out(&pts.plan_lines(is_device), &place).into());
         }
-        let used = targets.places();
-        Ok(Asked::Work { work: Work { pts, targets, is_device }, used })
+        let places = targets.places();
+        Ok(Asked::Work { work: Work { pts, targets, is_device }, targets: places, read: Vec::new() })
     }
 
     fn measure(&self, work: Work, series: &mut Series) -> Measured<PtsReport> {
@@ -183,9 +182,7 @@ impl Suite for PtsArguments {
         if targets.made().0 > 0 {
             look(&mut pts);
         }
-        let (mut report, result) = pts.run(series);
-        report.ran_on = RanOn::here(series.ranks(), targets.places(), series.disks());
-        Ok((report, result))
+        Ok(pts.run(series))
     }
 
     fn lacks(document: &PtsReport, required: Required) -> Option<String> {

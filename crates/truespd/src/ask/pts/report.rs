@@ -2,7 +2,7 @@
 
 use super::table::{Class, Figure, Pattern, mix};
 use crate::answer::SeriesVerdict;
-use crate::ask::RanOn;
+use crate::ask::Common;
 use crate::runner::duration_words;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,8 +20,9 @@ pub const QUICK_NS: f64 = 5e6;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "PtsReport")]
 pub struct PtsReport {
-    /// Version of the tool that measured.
-    pub tool_version: String,
+    /// What it has in common with the documents of all suites.
+    #[serde(flatten)]
+    pub common: Common,
     /// Name of the test, as in `truespd pts iops`.
     pub test: String,
     /// Title of the test as the specification has it.
@@ -40,9 +41,6 @@ pub struct PtsReport {
     pub parts: Vec<PartReport>,
     /// What the verdicts of all runs say.
     pub verdict: SeriesVerdict,
-    /// Where its runs measured, and on what.
-    #[serde(default, skip_serializing_if = "RanOn::is_unknown")]
-    pub ran_on: RanOn,
 }
 
 /// What the specification wants to be told beside the figures. Absent: not known.
@@ -525,7 +523,7 @@ pub(super) mod tests {
             stages: vec![stage],
         };
         PtsReport {
-            tool_version: "0".into(),
+            common: Common::default(),
             test: "hir".into(),
             title: String::new(),
             class: Class::Enterprise,
@@ -535,7 +533,6 @@ pub(super) mod tests {
             rule: SteadyRule::default(),
             parts: vec![part],
             verdict: SeriesVerdict::default(),
-            ran_on: RanOn::default(),
         }
     }
 

@@ -5,7 +5,7 @@ use super::report::{
 };
 use super::table::{Block, Cell, Class, End, Figure, Part, Pattern, Stage, Test};
 use crate::answer::SeriesVerdict;
-use crate::ask::{RanOn, counting_cached_writes, judged};
+use crate::ask::{Common, counting_cached_writes, judged};
 use crate::runner::rounds::AROUND_S;
 use crate::runner::sequence::Sequence;
 use crate::runner::{Ahead, Draft, Ended, Known, Length, Runner};
@@ -218,7 +218,7 @@ impl Pts {
             });
         }
         PtsReport {
-            tool_version: env!("CARGO_PKG_VERSION").to_string(),
+            common: Common::default(),
             test: self.test.name.to_string(),
             title: self.test.title.to_string(),
             class: self.class,
@@ -228,7 +228,6 @@ impl Pts {
             rule: self.rule,
             parts,
             verdict: SeriesVerdict::default(),
-            ran_on: RanOn::default(),
         }
     }
 

@@ -11,7 +11,7 @@ mod report;
 mod tests;
 
 use crate::answer::{Answer, SeriesVerdict};
-use crate::ask::{RanOn, SuiteDocument};
+use crate::ask::{Common, SuiteDocument};
 pub use nodes::{Node, Runs, compare_nodes, differs};
 pub use questions::{
     Question, Study, StudyTarget, about_cache, about_locality, about_write_cache, cache, is_cache_on,
@@ -23,9 +23,7 @@ use truespd_core::result::{Grade, Part};
 
 impl SuiteDocument for StudyReport {
     fn title(&self) -> String {
-        let name = self.parts.first().map(|part| part.comparison.computer_name.clone());
-        let ran_on = RanOn { computer_name: name.unwrap_or_default(), ..RanOn::default() };
-        format!("Study {}{}", self.study.name(), ran_on.words())
+        format!("Study {}{}", self.study.name(), self.common.ran_on.words())
     }
 
     fn has_figures(&self) -> bool {
@@ -40,6 +38,14 @@ impl SuiteDocument for StudyReport {
 
     fn verdicts(&self) -> Vec<(&str, &SeriesVerdict)> {
         self.parts.iter().map(|part| (part.title.as_str(), &part.comparison.verdict)).collect()
+    }
+
+    fn common(&self) -> &Common {
+        &self.common
+    }
+
+    fn common_mut(&mut self) -> &mut Common {
+        &mut self.common
     }
 
     /// Without the titles, which name targets. Runs of other nodes are kept there.

@@ -76,8 +76,7 @@ impl Suite for StudyArguments {
             let message = format!("truespd {} needs a TARGET: a directory, a file or a device", self.title());
             return Err(Refusal::command_line(message).into());
         }
-        let used = targets.iter().cloned().chain(paths(self.nodes())).collect();
-        Ok(Asked::Work { work: nodes, used })
+        Ok(Asked::Work { work: nodes, targets: targets.clone(), read: paths(self.nodes()) })
     }
 
     fn measure(&self, nodes: Vec<Node>, series: &mut Series) -> Measured<StudyReport> {

@@ -2,6 +2,7 @@
 
 use super::nodes::Node;
 use super::questions::Study;
+use crate::ask::Common;
 use crate::ask::ab;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,8 +11,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Report")]
 pub struct StudyReport {
-    /// Version of the tool.
-    pub tool_version: String,
+    /// What it has in common with the documents of all suites.
+    #[serde(flatten)]
+    pub common: Common,
     /// Which.
     pub study: Study,
     /// Its comparisons.
@@ -38,7 +40,6 @@ pub struct ComparedPair {
 impl StudyReport {
     /// Before anything is compared here.
     pub fn new(study: Study, nodes: Vec<Node>) -> Self {
-        let tool_version = env!("CARGO_PKG_VERSION").to_string();
-        StudyReport { tool_version, study, parts: Vec::new(), nodes, says: Vec::new() }
+        StudyReport { common: Common::default(), study, parts: Vec::new(), nodes, says: Vec::new() }
     }
 }

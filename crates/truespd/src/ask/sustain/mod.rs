@@ -7,6 +7,7 @@ pub mod report;
 pub mod run;
 
 use crate::answer::{Answer, SeriesVerdict};
+use crate::ask::Common;
 use crate::ask::MEMBERS_ARE_ADDED;
 use crate::ask::SuiteDocument;
 pub use report::SustainReport;
@@ -31,28 +32,33 @@ impl SuiteDocument for SustainReport {
     }
 
     fn title(&self) -> String {
-        format!("Sustained writes{}", self.ran_on.words())
+        format!("Sustained writes{}", self.common.ran_on.words())
     }
 
     fn verdicts(&self) -> Vec<(&str, &SeriesVerdict)> {
         vec![("", &self.verdict)]
     }
 
-    fn ranks(&self) -> u32 {
-        self.ran_on.ranks
+    fn common(&self) -> &Common {
+        &self.common
+    }
+
+    fn common_mut(&mut self) -> &mut Common {
+        &mut self.common
     }
 
     fn parts(&self) -> Vec<Part> {
         let stretches = self.stretches();
         let fall = self.fall();
         let rates = [
-            ("sustain before the fall", fall.map(|fall| fall.before)),
-            ("sustain at the end", stretches.last().map(|stretch| stretch.bytes_per_s)),
+            ("before the fall", fall.map(|fall| fall.before)),
+            ("at the end", stretches.last().map(|stretch| stretch.bytes_per_s)),
         ];
         let mut parts = Vec::new();
-        for (name, bytes_per_s) in rates {
-            let figures = [(Metric::BYTES, bytes_per_s)];
-            parts.extend(Part::of(name.to_string(), self.profile.as_deref(), &self.line, figures));
+        for (when, bytes_per_s) in rates {
+            let (name, figures) = (format!("sustain {when}"), [(Metric::BYTES, bytes_per_s)]);
+            let part = Part::of(name, self.profile.as_deref(), &self.line, figures);
+            parts.extend(part.map(|part| Part { grade: self.grade(), ..part.at("when", when) }));
         }
         Part::apart(parts)
     }

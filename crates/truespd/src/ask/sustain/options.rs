@@ -1,6 +1,5 @@
 //! `truespd sustain`: writes on and on, until the rate has fallen and is steady.
 
-use crate::ask::RanOn;
 use crate::ask::command::{Asked, Measured, SeriesArguments, Suite, engine_words, wears_out};
 use crate::ask::sustain::SustainReport;
 use crate::ask::sustain::report::RoomBefore;
@@ -133,8 +132,8 @@ impl Suite for SustainArguments {
         if place.is_device() && self.series.overwrite.is_empty() {
             return Err(wears_out(&sustain.plan_lines(), &place).into());
         }
-        let used = vec![place.word()];
-        Ok(Asked::Work { work: Work { sustain, place }, used })
+        let targets = vec![place.word()];
+        Ok(Asked::Work { work: Work { sustain, place }, targets, read: Vec::new() })
     }
 
     fn measure(&self, work: Work, series: &mut Series) -> Measured<SustainReport> {
@@ -149,9 +148,7 @@ impl Suite for SustainArguments {
             // Not written: writing it would fill the fast area before the first run.
             sustain.target = scratch.make_file(FILE, sustain.range_bytes)?;
         }
-        let (mut report, result) = sustain.run(series);
-        report.ran_on = RanOn::here(series.ranks(), vec![place.word()], series.disks());
-        Ok((report, result))
+        Ok(sustain.run(series))
     }
 
     fn lacks(document: &SustainReport, required: Required) -> Option<String> {

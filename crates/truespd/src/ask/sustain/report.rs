@@ -2,7 +2,7 @@
 
 use super::course::{Fall, fall, fast_bytes, last_level, levels};
 use crate::answer::SeriesVerdict;
-use crate::ask::RanOn;
+use crate::ask::Common;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use truespd_core::profile::SteadyRule;
@@ -13,8 +13,9 @@ use truespd_core::result::rounds::Tracked;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "SustainReport")]
 pub struct SustainReport {
-    /// Version of the tool that measured.
-    pub tool_version: String,
+    /// What it has in common with the documents of all suites.
+    #[serde(flatten)]
+    pub common: Common,
     /// DiskSpd's words of the first run, with the target; empty until it has run.
     pub line: Vec<String>,
     /// Hash of the profile of the first run, by which the history knows the same test.
@@ -43,9 +44,6 @@ pub struct SustainReport {
     pub phases: Vec<Phase>,
     /// What the verdicts of all runs say.
     pub verdict: SeriesVerdict,
-    /// Where its runs measured, and on what.
-    #[serde(default, skip_serializing_if = "RanOn::is_unknown")]
-    pub ran_on: RanOn,
 }
 
 /// A file system before a file was made in it.

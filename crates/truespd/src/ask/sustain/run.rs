@@ -2,7 +2,7 @@
 
 use super::report::{End, Phase, RoomBefore, Run, SustainReport};
 use crate::answer::{Advice, SeriesVerdict};
-use crate::ask::{LARGER_TARGET, RanOn, counting_cached_writes};
+use crate::ask::{Common, LARGER_TARGET, counting_cached_writes};
 use crate::runner::rounds::AROUND_S;
 use crate::runner::sequence::Sequence;
 use crate::runner::{Ahead, Draft, Ended, Known, Length, Runner};
@@ -126,7 +126,7 @@ impl Sustain {
 
     fn begin(&self) -> SustainReport {
         SustainReport {
-            tool_version: env!("CARGO_PKG_VERSION").to_string(),
+            common: Common::default(),
             line: Vec::new(),
             profile: None,
             range_bytes: self.range_bytes,
@@ -139,7 +139,6 @@ impl Sustain {
             ended: None,
             phases: Vec::new(),
             verdict: SeriesVerdict::default(),
-            ran_on: RanOn::default(),
         }
     }
 

@@ -316,7 +316,7 @@ mod tests {
     use super::*;
     use crate::answer::SeriesVerdict;
     use crate::answer::shown::tests::shown;
-    use crate::ask::RanOn;
+    use crate::ask::Common;
 
     /// A point has 1,000 IOPS times its place.
     fn report(axes: &[&str]) -> SweepReport {
@@ -328,7 +328,7 @@ mod tests {
             points.push(Point::made(values, 1000.0 * points.len() as f64, grade));
         }
         SweepReport {
-            tool_version: String::new(),
+            common: Common::default(),
             line: Vec::new(),
             targets: Vec::new(),
             axes,
@@ -337,7 +337,6 @@ mod tests {
             again: None,
             is_out_of_time: false,
             verdict: SeriesVerdict::default(),
-            ran_on: RanOn::default(),
         }
     }
 

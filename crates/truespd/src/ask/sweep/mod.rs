@@ -9,12 +9,14 @@ pub mod run;
 pub mod written;
 
 use crate::answer::{Answer, SeriesVerdict};
+use crate::ask::Common;
 use crate::ask::MEMBERS_ARE_ADDED;
 use crate::ask::SuiteDocument;
+use crate::runner::rounds::Measured;
 pub use report::SweepReport;
-use truespd_core::result::Part;
 use truespd_core::result::envelope::DocumentKind;
 use truespd_core::result::metrics::Metric;
+use truespd_core::result::{OverRuns, Part};
 
 impl DocumentKind for SweepReport {
     const FORMAT: &'static str = "truespd-sweep";
@@ -33,28 +35,37 @@ impl SuiteDocument for SweepReport {
     }
 
     fn title(&self) -> String {
-        format!("Sweep{}", self.ran_on.words())
+        format!("Sweep{}", self.common.ran_on.words())
     }
 
     fn verdicts(&self) -> Vec<(&str, &SeriesVerdict)> {
         vec![("", &self.verdict)]
     }
 
-    fn ranks(&self) -> u32 {
-        self.ran_on.ranks
+    fn common(&self) -> &Common {
+        &self.common
+    }
+
+    fn common_mut(&mut self) -> &mut Common {
+        &mut self.common
     }
 
     fn parts(&self) -> Vec<Part> {
         let mut parts = Vec::new();
         for (place, point) in self.points.iter().enumerate() {
             let figures = [
-                (Metric::IOPS, point.iops().map(|figure| figure.mean)),
-                (Metric::BYTES, point.bytes_per_s().map(|figure| figure.mean)),
-                (Metric::MEAN, point.mean_ns()),
-                (Metric::P99, point.p99_ns()),
+                (Metric::IOPS, point.iops().map(Measured::over_runs)),
+                (Metric::BYTES, point.bytes_per_s().map(Measured::over_runs)),
+                (Metric::MEAN, point.mean_ns().map(OverRuns::from)),
+                (Metric::P99, point.p99_ns().map(OverRuns::from)),
             ];
             let name = format!("sweep {}", self.name(point));
-            parts.extend(Part::of(name, point.profile.as_deref(), &self.line_of(place), figures));
+            let part = Part::of(name, point.profile.as_deref(), &self.line_of(place), figures);
+            let Some(mut part) = part else { continue };
+            for (axis, value) in self.axes.iter().zip(&point.values) {
+                part = part.at(&axis.switch, value);
+            }
+            parts.push(part.of_runs(point.runs.len(), point.grade()));
         }
         Part::apart(parts)
     }

@@ -1,6 +1,5 @@
 //! `truespd sweep`: a line at every combination of the values of some switches.
 
-use crate::ask::RanOn;
 use crate::ask::command::{Asked, Measured, SeriesArguments, Suite};
 use crate::ask::own_line::has_number;
 use crate::ask::own_line::{LINE, Targets, completed, outstanding, refused, span, typed_words};
@@ -169,8 +168,9 @@ impl Suite for SweepArguments {
             sweeping.line.extend(targets.creation());
             return Ok(Asked::Text(printed(&sweeping)));
         }
-        let used = targets.places();
-        Ok(Asked::Work { work: Work { sweeping, targets, writes, plan }, used })
+        let places = targets.places();
+        let work = Work { sweeping, targets, writes, plan };
+        Ok(Asked::Work { work, targets: places, read: Vec::new() })
     }
 
     fn measure(&self, work: Work, series: &mut Series) -> Measured<SweepReport> {
@@ -178,7 +178,6 @@ impl Suite for SweepArguments {
         series.tell(&plan);
         sweeping.targets = targets.make(series, Self::NAME, writes, sweeping.ahead())?;
         let (mut report, result) = sweeping.sweep(series);
-        report.ran_on = RanOn::here(series.ranks(), targets.places(), series.disks());
         // The files that were made are gone: a line that is repeated makes them again.
         if let Some(creation) = targets.creation() {
             report.line.push(creation);

@@ -3,7 +3,7 @@
 use super::axis::Axis;
 use super::knee::{AtPlateau, Bound, Ramp, Step};
 use crate::answer::SeriesVerdict;
-use crate::ask::RanOn;
+use crate::ask::Common;
 use crate::runner::rounds::Measured;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,8 +13,9 @@ use truespd_core::result::Grade;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "SweepReport")]
 pub struct SweepReport {
-    /// Version of the tool that swept.
-    pub tool_version: String,
+    /// What it has in common with the documents of all suites.
+    #[serde(flatten)]
+    pub common: Common,
     /// DiskSpd's words that all points share, without the targets.
     pub line: Vec<String>,
     /// Files or devices, as words of the line.
@@ -33,9 +34,6 @@ pub struct SweepReport {
     pub is_out_of_time: bool,
     /// What the verdicts of all runs say.
     pub verdict: SeriesVerdict,
-    /// Where its runs measured, and on what.
-    #[serde(default, skip_serializing_if = "RanOn::is_unknown")]
-    pub ran_on: RanOn,
 }
 
 /// A combination of values, with its runs.

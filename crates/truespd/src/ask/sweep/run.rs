@@ -6,7 +6,7 @@ use super::axis::Axis;
 use super::report::{Again, Point, Run, SweepReport};
 use super::written::{Written, lasted_s};
 use crate::answer::{Advice, SeriesVerdict};
-use crate::ask::{LARGER_TARGET, RanOn, judged};
+use crate::ask::{Common, LARGER_TARGET, judged};
 use crate::runner::rounds::{AROUND_S, LEVEL, RUNS_MIN, SEEDS_OF_A_RUN, shuffle};
 use crate::runner::{Ahead, Draft, Ended, Known, Length, Runner};
 use truespd_core::access::Rng;
@@ -149,7 +149,7 @@ impl Sweeping {
             });
         }
         SweepReport {
-            tool_version: env!("CARGO_PKG_VERSION").to_string(),
+            common: Common::default(),
             line: self.line.clone(),
             targets: self.targets.clone(),
             axes: self.axes.clone(),
@@ -158,7 +158,6 @@ impl Sweeping {
             again: None,
             is_out_of_time: false,
             verdict: SeriesVerdict::default(),
-            ran_on: RanOn::default(),
         }
     }
 

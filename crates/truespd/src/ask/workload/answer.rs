@@ -3,6 +3,7 @@
 use super::{Outcome, Row, Run};
 use crate::answer::table::{Cell, Column, Table};
 use crate::answer::{Answer, Commands, SeriesVerdict};
+use crate::ask::Common;
 use crate::ask::find_max::answer::{push_answer, push_rates};
 use crate::ask::{OF_RESPONSES, SuiteDocument, show_latency};
 use truespd_core::result::Part;
@@ -12,7 +13,7 @@ use truespd_platform::text::{number, percent, rate};
 
 impl SuiteDocument for Outcome {
     fn title(&self) -> String {
-        format!("Workload {}{}", self.workload, self.ran_on.words())
+        format!("Workload {}{}", self.workload, self.common.ran_on.words())
     }
 
     fn has_figures(&self) -> bool {
@@ -23,8 +24,12 @@ impl SuiteDocument for Outcome {
         vec![("", &self.verdict)]
     }
 
-    fn ranks(&self) -> u32 {
-        self.ran_on.ranks
+    fn common(&self) -> &Common {
+        &self.common
+    }
+
+    fn common_mut(&mut self) -> &mut Common {
+        &mut self.common
     }
 
     fn parts(&self) -> Vec<Part> {

@@ -9,8 +9,8 @@ mod tests;
 
 use crate::answer::Advice;
 use crate::answer::SeriesVerdict;
+use crate::ask::Common;
 use crate::ask::MEMBERS_ARE_ADDED;
-use crate::ask::RanOn;
 use crate::ask::find_max::run::{Judge, Searching};
 use crate::ask::find_max::search::Search;
 use crate::ask::of_target::{results_of, sum};
@@ -176,8 +176,9 @@ pub struct Run {
 /// What a workload reached.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Outcome {
-    /// Version of the tool.
-    pub tool_version: String,
+    /// What it has in common with the documents of all suites.
+    #[serde(flatten)]
+    pub common: Common,
     /// Name of the workload.
     pub workload: String,
     /// What it is.
@@ -193,9 +194,6 @@ pub struct Outcome {
     pub flush_p99_ms: Option<f64>,
     /// What the verdicts of all runs say, those of the search with them.
     pub verdict: SeriesVerdict,
-    /// Where its runs measured, and on what.
-    #[serde(default, skip_serializing_if = "RanOn::is_unknown")]
-    pub ran_on: RanOn,
 }
 
 impl DocumentKind for Outcome {
@@ -216,7 +214,9 @@ impl Row {
         if let Some(latency) = &self.latency {
             figures.extend(Metric::all().map(|metric| (metric, metric.of_latencies(latency))));
         }
-        Part::of(name, run.profile.as_deref(), &run.line, figures)
+        let part = Part::of(name, run.profile.as_deref(), &run.line, figures)?;
+        let part = part.at("run", &run.name).at("load", &self.what).at("direction", &self.direction);
+        Some(part.of_runs(1, run.grade))
     }
 }
 
@@ -245,7 +245,7 @@ impl Outcome {
 
     fn begin(workload: &str, about: &str, source: &str) -> Self {
         Outcome {
-            tool_version: env!("CARGO_PKG_VERSION").to_string(),
+            common: Common::default(),
             workload: workload.to_string(),
             about: about.to_string(),
             source: source.to_string(),
@@ -253,7 +253,6 @@ impl Outcome {
             search: None,
             flush_p99_ms: None,
             verdict: SeriesVerdict::default(),
-            ran_on: RanOn::default(),
         }
     }
 

@@ -2,7 +2,6 @@
 
 use clap::Args;
 
-use crate::ask::RanOn;
 use crate::ask::command::usual_folder;
 use crate::ask::command::{Asked, Measured, SeriesArguments, Suite, write_profile};
 use crate::ask::find_max::limits::{LatencyLimit, Of, limits_words};
@@ -123,8 +122,8 @@ impl Suite for WorkloadArguments {
         }
         // What is wrong with the preset is told before anything is made.
         prepared.written()?;
-        let used = prepared::words_of(&prepared.places);
-        Ok(Asked::Work { work: prepared, used })
+        let targets = prepared::words_of(&prepared.places);
+        Ok(Asked::Work { work: prepared, targets, read: Vec::new() })
     }
 
     fn measure(&self, prepared: Prepared, series: &mut Series) -> Measured<Outcome> {
@@ -145,10 +144,7 @@ impl Suite for WorkloadArguments {
         if let Work::Profile { path, profile } = &plan.work {
             write_profile(path, &xml::write(profile, 0))?;
         }
-        let tested = places.iter().map(Place::word).collect();
-        let (mut outcome, result) = plan.run(series);
-        outcome.ran_on = RanOn::here(series.ranks(), tested, series.disks());
-        Ok((outcome, result))
+        Ok(plan.run(series))
     }
 }
 

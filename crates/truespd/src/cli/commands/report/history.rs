@@ -78,7 +78,7 @@ fn parts(entry: &Entry) -> Vec<(TestKey, Part)> {
     if !facts.figures.is_empty() {
         let profile = facts.profile.clone().unwrap_or_default();
         let (command, figures) = (facts.command.clone(), facts.figures.clone());
-        let part = Part { name: String::new(), profile: profile.clone(), command, figures };
+        let part = Part { profile: profile.clone(), command, figures, ..Part::default() };
         parts.push(((facts.kind.clone(), None, profile), part));
     }
     for part in &facts.parts {
