@@ -16,7 +16,7 @@ pub struct Common {
     /// Where its runs measured, and on what.
     #[serde(default, skip_serializing_if = "RanOn::is_unknown")]
     pub ran_on: RanOn,
-    /// How the series ended.
+    /// Whether the series came to its end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub series_end: Option<SeriesEnd>,
     /// What each of its tests reached, in a form that is the same for all suites.
@@ -24,13 +24,13 @@ pub struct Common {
     pub results: Vec<Part>,
 }
 
-/// How a series ended.
+/// Whether a series came to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SeriesEnd {
-    /// Nothing is missing.
+    /// It did: nothing is missing.
     Complete,
-    /// The person stopped it.
+    /// The person stopped it before.
     Stopped,
     /// A run failed, or could not be made.
     Failed,

@@ -9,6 +9,7 @@ pub mod sequence;
 mod series;
 mod step;
 pub mod undo;
+pub mod until_known;
 pub mod view;
 pub mod watch;
 

@@ -17,7 +17,8 @@ mod tests;
 use crate::answer::{Advice, Answer, SeriesVerdict};
 use crate::ask::Common;
 use crate::ask::{Spread, SuiteDocument, judged};
-use crate::runner::{Ended, Kind, Runner, Step};
+use crate::runner::until_known::{Budget, NextRun, Until, UntilKnown, until_known};
+use crate::runner::{Ahead, Ended, Kind, Runner, Step};
 pub use answer::is_of_use;
 pub use design::{BLOCK_RUNS, Outcome, Plan, Side};
 use design::{Design, UNCOUNTED_RUNS, figure, log_ratio, order, without_figure};
@@ -77,58 +78,120 @@ fn blocks(
         let document = runner.run(&step(plan, side, Kind::First, Kind::First.name()))?;
         collected.first(side, plan, &document)?;
     }
-    let begin = elapsed();
-    let mut empty_in_a_row = 0;
-    while collected.blocks.len() < plan.blocks_max {
-        let block = collected.blocks.len();
-        // The least number of blocks fits by plan, and may end a little late.
-        let needed_s = if block + collected.empty_blocks < plan.least() { 0.0 } else { plan.block_seconds() };
-        if elapsed().saturating_sub(begin).as_secs_f64() + needed_s > plan.time_max.as_secs_f64() {
-            return Ok(Stopped::Time);
+    let mut budget = Budget::by_clock(plan.time_max, *elapsed);
+    let mut blocks = InBlocks {
+        plan,
+        design,
+        collected,
+        arrange: &mut **arrange,
+        runs: 0,
+        figures: Default::default(),
+        empty_in_a_row: 0,
+        is_decided: false,
+    };
+    Ok(match until_known(&mut blocks, &mut budget, runner)? {
+        Until::OutOfTime => Stopped::Time,
+        Until::Known if blocks.is_decided => Stopped::Decided,
+        Until::Known => Stopped::Blocks,
+    })
+}
+
+/// The blocks of a comparison while they are made.
+struct InBlocks<'a> {
+    plan: &'a Plan,
+    design: &'a Design,
+    collected: &'a mut Collected,
+    arrange: &'a mut dyn FnMut(Side) -> Result<(), Ended>,
+    /// Runs of the present block that are done.
+    runs: usize,
+    /// Their figures, of A and of B.
+    figures: [Vec<f64>; 2],
+    /// Blocks with a run that completed nothing, since the last one that counts.
+    empty_in_a_row: usize,
+    is_decided: bool,
+}
+
+impl InBlocks<'_> {
+    fn side(&self) -> Side {
+        order(self.collected.blocks.len())[self.runs]
+    }
+
+    /// A run that completed nothing: its block is repeated.
+    fn repeat(&mut self, side: Side, why: NoFigure, runner: &mut dyn Runner) -> Result<(), Ended> {
+        (self.runs, self.figures) = (0, Default::default());
+        self.collected.empty_blocks += 1;
+        self.empty_in_a_row += 1;
+        if self.empty_in_a_row == EMPTY_IN_A_ROW_MAX {
+            return Err(without_figure(self.plan, side, why));
         }
-        let order = order(block);
-        let mut figures: [Vec<f64>; 2] = Default::default();
-        let mut empty = None;
-        for (place, side) in order.into_iter().enumerate() {
-            runner.ahead(plan.ahead_after(block, place + 1, elapsed().saturating_sub(begin)));
-            arrange(side)?;
-            let document = runner.run(&step(plan, side, Kind::Counts, &format!("block {}", block + 1)))?;
-            match collected.take(side, plan, &document)? {
-                Ok(value) => figures[side as usize].push(value),
-                Err(why) => {
-                    empty = Some((side, why));
-                    break;
-                }
-            }
+        runner.tell(&format!(
+            "{}{}: {why}; this block of runs does not count and is repeated",
+            self.plan.title,
+            side.name()
+        ));
+        Ok(())
+    }
+
+    /// Takes a block whose runs all have a figure.
+    fn end_block(&mut self, runner: &mut dyn Runner) {
+        let order = order(self.collected.blocks.len()).to_vec();
+        let [a, b] = std::mem::take(&mut self.figures).map(|of_side| [of_side[0], of_side[1]]);
+        self.collected.blocks.push(Block { order, a, b, log_ratio: log_ratio(a, b) });
+        (self.runs, self.empty_in_a_row) = (0, 0);
+        let blocks = self.collected.blocks.len();
+        if !self.design.is_interim(blocks) {
+            return;
         }
-        if let Some((side, why)) = empty {
-            collected.empty_blocks += 1;
-            empty_in_a_row += 1;
-            if empty_in_a_row == EMPTY_IN_A_ROW_MAX {
-                return Err(without_figure(plan, side, why));
-            }
-            runner.tell(&format!(
-                "{}{}: {why}; this block of runs does not count and is repeated",
-                plan.title,
-                side.name()
-            ));
-            continue;
-        }
-        let [a, b] = figures.map(|of_side| [of_side[0], of_side[1]]);
-        collected.blocks.push(Block { order: order.to_vec(), a, b, log_ratio: log_ratio(a, b) });
-        empty_in_a_row = 0;
-        if !design.is_interim(block + 1) {
-            continue;
-        }
-        let Some(view) = design.view(&collected.log_ratios()) else { continue };
+        let Some(view) = self.design.view(&self.collected.log_ratios()) else { return };
         if view.outcome != Outcome::Undecided {
-            return Ok(Stopped::Decided);
+            self.is_decided = true;
+            return;
         }
         let [low, ratio, high] = [view.low, view.estimate.mean, view.high].map(f64::exp);
         let interval = if is_of_use(low, high) { format!(" ({low:.3} to {high:.3})") } else { String::new() };
-        runner.tell(&format!("{}{} blocks: B / A {ratio:.3}{interval}", plan.title, block + 1));
+        runner.tell(&format!("{}{blocks} blocks: B / A {ratio:.3}{interval}", self.plan.title));
     }
-    Ok(Stopped::Blocks)
+}
+
+impl UntilKnown for InBlocks<'_> {
+    fn next(&mut self, _: &Budget<'_>, _: &mut dyn Runner) -> Result<Option<NextRun>, Ended> {
+        let blocks = self.collected.blocks.len();
+        if self.is_decided || blocks >= self.plan.blocks_max {
+            return Ok(None);
+        }
+        let needed_s = match self.runs {
+            // The least number of blocks fits by plan, and may end a little late.
+            0 if blocks + self.collected.empty_blocks < self.plan.least() => Some(0.0),
+            0 => Some(self.plan.block_seconds()),
+            // A block that has begun is finished.
+            _ => None,
+        };
+        let step = step(self.plan, self.side(), Kind::Counts, &format!("block {}", blocks + 1));
+        Ok(Some(NextRun { step, pause: Duration::ZERO, needed_s }))
+    }
+
+    fn ahead(&self, budget: &Budget<'_>) -> Ahead {
+        let elapsed = Duration::from_secs_f64(budget.spent_s().max(0.0));
+        self.plan.ahead_after(self.collected.blocks.len(), self.runs + 1, elapsed)
+    }
+
+    fn prepare(&mut self) -> Result<(), Ended> {
+        let side = self.side();
+        (self.arrange)(side)
+    }
+
+    fn take(&mut self, _: &Step, document: &Document, runner: &mut dyn Runner) -> Result<(), Ended> {
+        let side = self.side();
+        match self.collected.take(side, self.plan, document)? {
+            Ok(value) => self.figures[side as usize].push(value),
+            Err(why) => return self.repeat(side, why, runner),
+        }
+        self.runs += 1;
+        if self.runs == BLOCK_RUNS {
+            self.end_block(runner);
+        }
+        Ok(())
+    }
 }
 
 fn step(plan: &Plan, side: Side, kind: Kind, what: &str) -> Step {

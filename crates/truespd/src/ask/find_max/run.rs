@@ -7,7 +7,8 @@ use crate::ask::find_max::search::{Search, SearchEnd};
 use crate::ask::find_max::trial::Point;
 use crate::ask::judged;
 use crate::runner::rounds::{AROUND_S, SEEDS_OF_A_RUN};
-use crate::runner::{Ahead, Draft, Ended, Known, Length, Runner};
+use crate::runner::until_known::{Budget, NextRun, Until, UntilKnown, make_run, until_known};
+use crate::runner::{Ahead, Draft, Ended, Known, Length, Runner, Step};
 use std::time::Duration;
 use truespd_core::result::{Document, Grade};
 use truespd_platform::fault::{Failure, FailureKind};
@@ -143,88 +144,98 @@ impl Searching {
         };
         // Simulated time passes only while a run goes on.
         let settle = if is_simulated(unlimited) { Duration::ZERO } else { self.settle() };
-        let mut pace = Pace { spent_s: self.one_s(), settle, is_over: true };
-        loop {
-            let rate = match next(&asked, &search.points) {
-                Next::Try(rate) => rate,
-                end => {
-                    search.note_end(end);
-                    return self.compare_with_first(judge, runner, search, &mut pace);
-                }
-            };
-            if pace.spent_s + pace.pause().as_secs_f64() + self.one_s() > self.time_max_s {
-                search.note_end(Next::GaveUp);
-                search.is_out_of_time = true;
-                return Ok(());
-            }
-            if !self.try_rate(rate, false, judge, runner, search, &mut pace)? {
-                search.note_bounds();
-                search.end = Some(SearchEnd::NoIo(rate));
-                return Ok(());
-            }
-        }
-    }
-
-    /// One run at a rate; false when it did no I/O.
-    fn try_rate(
-        &self,
-        rate: u64,
-        is_again: bool,
-        judge: &mut Judge<'_>,
-        runner: &mut dyn Runner,
-        search: &mut Search,
-        pace: &mut Pace,
-    ) -> Result<bool, Ended> {
-        search.note_bounds();
-        runner.ahead(self.ahead(search.points.len()));
-        let pause = pace.pause();
-        if !pause.is_zero() {
-            runner.pause(pause)?;
-        }
-        pace.spent_s += pause.as_secs_f64() + self.one_s();
-        runner.ahead(self.ahead(search.points.len() + 1));
-        let step = self.at(rate, search.points.len() + 1).read(runner)?;
-        let document = runner.run(&step)?;
-        let grade = judge.take_rate(&step.name, &document);
-        let Some(mut point) = Point::of(&self.limits, rate, self.streams, self.outstanding, &document, grade)
-        else {
-            return Ok(false);
+        let mut budget = Budget::of(Some(self.time_max_s));
+        budget.spend(self.one_s());
+        let mut rates = AtRates {
+            searching: self,
+            asked,
+            judge,
+            search,
+            settle,
+            is_over: true,
+            rate: 0,
+            is_again: false,
         };
-        pace.is_over = !point.is_within;
-        if let Some(trial) = &mut point.trial {
-            trial.is_again = is_again;
+        if until_known(&mut rates, &mut budget, runner)? == Until::OutOfTime {
+            rates.search.note_end(Next::GaveUp);
+            rates.search.is_out_of_time = true;
+            return Ok(());
         }
-        search.points.push(point);
-        Ok(true)
-    }
-
-    /// Writes may change the storage: the first rate once more, and where it is not what it was, no answer.
-    fn compare_with_first(
-        &self,
-        judge: &mut Judge<'_>,
-        runner: &mut dyn Runner,
-        search: &mut Search,
-        pace: &mut Pace,
-    ) -> Result<(), Ended> {
-        let Some(rate) = search.points.first().map(|first| first.per_stream) else { return Ok(()) };
-        if self.writes && self.try_rate(rate, true, judge, runner, search, pace)? {
-            search.note_change();
+        let Some(first) = rates.search.points.first().map(|first| first.per_stream) else { return Ok(()) };
+        if !self.writes || matches!(rates.search.end, Some(SearchEnd::NoIo(_))) {
+            return Ok(());
         }
+        // Writes may change the storage: the first rate once more, and where it is not what it was, no answer.
+        (rates.rate, rates.is_again) = (first, true);
+        let end = rates.search.end;
+        let again = rates.next_run(runner)?;
+        make_run(&mut rates, &again, &mut budget, runner)?;
+        rates.search.end = end;
+        rates.search.note_change();
         Ok(())
     }
 }
 
-/// How much of the time is spent, and whether the storage has to settle before the next run.
-struct Pace {
-    spent_s: f64,
+/// The rates of a search while they are tried.
+struct AtRates<'a, 'j> {
+    searching: &'a Searching,
+    asked: Asked<'a>,
+    judge: &'a mut Judge<'j>,
+    search: &'a mut Search,
     settle: Duration,
-    /// The last run asked for too much.
+    /// The last run asked for more than the storage can do, which has to settle.
     is_over: bool,
+    /// The rate of the next run.
+    rate: u64,
+    /// The next run is the one of the first rate at the end.
+    is_again: bool,
 }
 
-impl Pace {
-    fn pause(&self) -> Duration {
-        if self.is_over { self.settle } else { Duration::ZERO }
+impl AtRates<'_, '_> {
+    fn next_run(&mut self, runner: &mut dyn Runner) -> Result<NextRun, Ended> {
+        self.search.note_bounds();
+        let step = self.searching.at(self.rate, self.search.points.len() + 1).read(runner)?;
+        let pause = if self.is_over { self.settle } else { Duration::ZERO };
+        Ok(NextRun { step, pause, needed_s: Some(pause.as_secs_f64() + self.searching.one_s()) })
+    }
+}
+
+impl UntilKnown for AtRates<'_, '_> {
+    fn next(&mut self, _: &Budget<'_>, runner: &mut dyn Runner) -> Result<Option<NextRun>, Ended> {
+        if matches!(self.search.end, Some(SearchEnd::NoIo(_))) {
+            return Ok(None);
+        }
+        match next(&self.asked, &self.search.points) {
+            Next::Try(rate) => {
+                self.rate = rate;
+                self.next_run(runner).map(Some)
+            }
+            end => {
+                self.search.note_end(end);
+                Ok(None)
+            }
+        }
+    }
+
+    fn ahead(&self, _: &Budget<'_>) -> Ahead {
+        self.searching.ahead(self.search.points.len() + 1)
+    }
+
+    fn take(&mut self, step: &Step, document: &Document, _: &mut dyn Runner) -> Result<(), Ended> {
+        let grade = self.judge.take_rate(&step.name, document);
+        let of = self.searching;
+        let Some(mut point) = Point::of(&of.limits, self.rate, of.streams, of.outstanding, document, grade)
+        else {
+            self.search.note_bounds();
+            self.search.end = Some(SearchEnd::NoIo(self.rate));
+            return Ok(());
+        };
+        self.is_over = !point.is_within;
+        if let Some(trial) = &mut point.trial {
+            trial.is_again = self.is_again;
+        }
+        self.search.points.push(point);
+        Ok(())
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::ask::find_max::decide::{Known, Next, Rate, is_near};
 use crate::ask::find_max::limits::{LatencyLimit, Of, limits_words};
 use crate::ask::find_max::trial::{Class, Point, Why};
+use crate::runner::until_known::has_changed;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -198,8 +199,7 @@ impl Search {
         let mean = LatencyLimit { of: Of::Mean, ms: before_ms };
         let [before, after] = [first, again].map(|point| estimate(point, mean));
         let difference = after.less(before);
-        let is_large = (after_ms - before_ms).abs() > CHANGED * before_ms;
-        if is_large && difference.level() < CHANGED_LEVEL {
+        if has_changed(before_ms, difference, CHANGED, CHANGED_LEVEL) {
             self.change = Some(Change { per_stream: again.per_stream, before_ms, after_ms });
             self.end = Some(SearchEnd::GaveUp);
         }

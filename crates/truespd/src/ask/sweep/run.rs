@@ -4,13 +4,15 @@
 
 use super::axis::Axis;
 use super::report::{Again, Point, Run, SweepReport};
-use super::written::{Written, lasted_s};
+use super::written::Written;
 use crate::answer::{Advice, SeriesVerdict};
 use crate::ask::{Common, LARGER_TARGET, judged};
 use crate::runner::rounds::{AROUND_S, LEVEL, RUNS_MIN, SEEDS_OF_A_RUN, shuffle};
-use crate::runner::{Ahead, Draft, Ended, Known, Length, Runner};
+use crate::runner::until_known::{Budget, NextRun, Until, UntilKnown, has_changed, make_run, until_known};
+use crate::runner::{Ahead, Draft, Ended, Known, Length, Runner, Step};
+use std::time::Duration;
 use truespd_core::access::Rng;
-use truespd_core::measure::estimate::{Estimate, student_quantile};
+use truespd_core::measure::estimate::Estimate;
 use truespd_core::profile;
 use truespd_core::result::metrics::{Metric, Since};
 use truespd_core::result::{Document, Meaning, Summary};
@@ -164,8 +166,7 @@ impl Sweeping {
     /// Runs all of it. What is done when it ends early is in the document.
     pub fn sweep(&self, runner: &mut dyn Runner) -> (SweepReport, Result<(), Ended>) {
         let mut report = self.begin();
-        let mut at_work = AtWork { runs: 0, spent_s: 0.0, written: Written::begin(self.points.len()) };
-        let result = self.rounds(&mut report, &mut at_work, runner);
+        let result = self.rounds(&mut report, runner);
         (report, result)
     }
 
@@ -181,77 +182,58 @@ impl Sweeping {
         open
     }
 
-    fn rounds(
-        &self,
-        report: &mut SweepReport,
-        at_work: &mut AtWork,
-        runner: &mut dyn Runner,
-    ) -> Result<(), Ended> {
-        let mut rng = Rng::new(0);
-        let mut first = None;
-        for round in 1.. {
-            let mut open = self.open(report);
-            if open.is_empty() {
-                break;
-            }
-            shuffle(&mut open, &mut rng);
-            for (place, &point) in open.iter().enumerate() {
-                // The first point again has its room.
-                let needed_s = at_work.spent_s + 2.0 * self.one_run().most_s;
-                if self.budget_s.is_some_and(|budget_s| needed_s > budget_s) {
-                    report.is_out_of_time = true;
-                    break;
-                }
-                first.get_or_insert(point);
-                runner.ahead(self.left(report, at_work, point));
-                let at = format!("round {round}, point {} of {}", place + 1, open.len());
-                runner.at(&(at + &self.written_words(at_work)));
-                let run = self.one(report, at_work, point, runner)?;
-                report.points[point].runs.extend(run);
-            }
-            if report.is_out_of_time {
-                break;
-            }
-        }
-        if let Some(point) = first {
-            runner.ahead(Ahead::default());
-            runner.at(&format!("the first point again{}", self.written_words(at_work)));
-            if let Some(run) = self.one(report, at_work, point, runner)? {
-                report.again = again(point, &report.points[point].runs, &run, self.precision_percent);
-            }
-        }
-        Ok(())
+    fn rounds(&self, report: &mut SweepReport, runner: &mut dyn Runner) -> Result<(), Ended> {
+        let mut budget = Budget::of(self.budget_s);
+        let mut rounds = InRounds {
+            sweeping: self,
+            report,
+            round: 0,
+            open: Vec::new(),
+            points_of_round: 0,
+            point: 0,
+            rng: Rng::new(0),
+            runs: 0,
+            written: Written::begin(self.points.len()),
+            first: None,
+            is_again: false,
+        };
+        let until = until_known(&mut rounds, &mut budget, runner)?;
+        rounds.report.is_out_of_time = until == Until::OutOfTime;
+        let Some(first) = rounds.first else { return Ok(()) };
+        (rounds.point, rounds.is_again) = (first, true);
+        runner.at(&format!("the first point again{}", self.written_words(&rounds.written, &budget)));
+        let again = rounds.next_run(runner)?;
+        make_run(&mut rounds, &again, &mut budget, runner)
     }
 
     /// What is still to come after the next run.
-    fn left(&self, report: &SweepReport, at_work: &AtWork, next: usize) -> Ahead {
+    fn left(&self, report: &SweepReport, budget: &Budget<'_>, next: usize) -> Ahead {
         // The first point again.
         let mut steps = 1;
         for (place, point) in report.points.iter().enumerate() {
             let done = point.runs.len() + usize::from(place == next);
             steps += ROUNDS_MIN.saturating_sub(done);
         }
-        let budget_s = self.budget_s.unwrap_or(f64::INFINITY);
         let (one, all) = (self.one_run(), self.one_run().times(steps as f64));
         // With the next run, both ends are within the budget.
-        let left_s = budget_s - at_work.spent_s;
+        let left_s = budget.left_s();
         let least_s = all.least_s.min((left_s - one.least_s).max(0.0));
         let most_s = all.most_s.min((left_s - one.most_s).max(0.0));
         Ahead { steps, length: Length { least_s, most_s, ..all }, known: Known::Usually }
     }
 
     /// What is written so far, and when all points have their runs; empty where nothing is.
-    fn written_words(&self, at_work: &AtWork) -> String {
+    fn written_words(&self, written: &Written, budget: &Budget<'_>) -> String {
         if !self.writes_data() {
             return String::new();
         }
-        let Some(after) = at_work.written.after(ROUNDS_MIN) else { return String::new() };
-        let so_far = at_work.written.so_far();
+        let Some(after) = written.after(ROUNDS_MIN) else { return String::new() };
+        let so_far = written.so_far();
         let words = format!(", runs wrote {}", bytes(so_far));
         if let Some(budget_s) = self.budget_s
-            && so_far / at_work.spent_s * budget_s < after
+            && so_far / budget.spent_s() * budget_s < after
         {
-            let all = bytes(so_far / at_work.spent_s * budget_s);
+            let all = bytes(so_far / budget.spent_s() * budget_s);
             return format!("{words}, about {all} within the budget");
         }
         if after <= so_far {
@@ -263,27 +245,6 @@ impl Sweeping {
     /// Whether some point writes data.
     fn writes_data(&self) -> bool {
         self.points.iter().any(|point| point.writes_bytes_per_s != Some(0.0))
-    }
-
-    /// One run of a point; none when it did no I/O.
-    fn one(
-        &self,
-        report: &mut SweepReport,
-        at_work: &mut AtWork,
-        point: usize,
-        runner: &mut dyn Runner,
-    ) -> Result<Option<Run>, Ended> {
-        let place = at_work.runs;
-        let step = self.draft(report, point, place).read(runner)?;
-        at_work.runs += 1;
-        let document = runner.run(&step)?;
-        at_work.spent_s += lasted_s(&document) + AROUND_S;
-        at_work.written.take(point, &document);
-        report.points[point].profile.get_or_insert_with(|| profile::hash(&document.profile));
-        let (grade, findings) = judged(&document, |_| false);
-        report.verdict.take(&report.name(&report.points[point]), grade, findings);
-        report.verdict.advise(ADVICE);
-        Ok(run_of(place, &document))
     }
 
     /// `9 points, 3 to 10 runs of 12 s each until the error is 5 %: 6 min to 19 min`, and what is written.
@@ -320,11 +281,74 @@ impl Sweeping {
     }
 }
 
-/// What a sweep has spent.
-struct AtWork {
+/// The rounds of a sweep while they are made.
+struct InRounds<'a> {
+    sweeping: &'a Sweeping,
+    report: &'a mut SweepReport,
+    round: usize,
+    /// What is left of the round, the next point last.
+    open: Vec<usize>,
+    points_of_round: usize,
+    /// The point of the next run.
+    point: usize,
+    rng: Rng,
     runs: u64,
-    spent_s: f64,
     written: Written,
+    /// The point of the first run.
+    first: Option<usize>,
+    /// The next run is the one of the first point at the end.
+    is_again: bool,
+}
+
+impl InRounds<'_> {
+    fn next_run(&self, runner: &mut dyn Runner) -> Result<NextRun, Ended> {
+        let step = self.sweeping.draft(self.report, self.point, self.runs).read(runner)?;
+        // The first point again has its room.
+        let needed_s = Some(2.0 * self.sweeping.one_run().most_s);
+        Ok(NextRun { step, pause: Duration::ZERO, needed_s })
+    }
+}
+
+impl UntilKnown for InRounds<'_> {
+    fn next(&mut self, budget: &Budget<'_>, runner: &mut dyn Runner) -> Result<Option<NextRun>, Ended> {
+        if self.open.is_empty() {
+            self.open = self.sweeping.open(self.report);
+            shuffle(&mut self.open, &mut self.rng);
+            self.open.reverse();
+            self.points_of_round = self.open.len();
+            self.round += 1;
+        }
+        let Some(point) = self.open.pop() else { return Ok(None) };
+        self.point = point;
+        let (round, of) = (self.round, self.points_of_round);
+        let written = self.sweeping.written_words(&self.written, budget);
+        runner.at(&format!("round {round}, point {} of {of}{written}", of - self.open.len()));
+        self.next_run(runner).map(Some)
+    }
+
+    fn ahead(&self, budget: &Budget<'_>) -> Ahead {
+        if self.is_again { Ahead::default() } else { self.sweeping.left(self.report, budget, self.point) }
+    }
+
+    fn take(&mut self, _: &Step, document: &Document, _: &mut dyn Runner) -> Result<(), Ended> {
+        let (point, place) = (self.point, self.runs);
+        self.runs += 1;
+        self.first.get_or_insert(point);
+        self.written.take(point, document);
+        let name = self.report.name(&self.report.points[point]);
+        let of = &mut self.report.points[point];
+        of.profile.get_or_insert_with(|| profile::hash(&document.profile));
+        let (grade, findings) = judged(document, |_| false);
+        self.report.verdict.take(&name, grade, findings);
+        self.report.verdict.advise(ADVICE);
+        let run = run_of(place, document);
+        if !self.is_again {
+            of.runs.extend(run);
+        } else if let Some(run) = run {
+            self.report.again = again(point, &of.runs, &run, self.sweeping.precision_percent);
+        }
+        Ok(())
+    }
 }
 
 fn run_of(place: u64, document: &Document) -> Option<Run> {
@@ -361,12 +385,15 @@ fn run_of(place: u64, document: &Document) -> Option<Run> {
 fn again(point: usize, runs: &[Run], new: &Run, precision_percent: f64) -> Option<Again> {
     let values: Vec<f64> = runs.iter().map(|run| run.iops).collect();
     let first_iops = *values.first()?;
-    let off = (new.iops - first_iops).abs();
-    let scatter = Estimate::of(&values).map_or(0.0, |estimate| {
-        let one = estimate.error * (values.len() as f64 + 1.0).sqrt();
-        one * student_quantile(LEVEL, estimate.freedom)
-    });
-    let has_changed = off > first_iops * precision_percent / 100.0 && off > scatter;
+    let difference = Estimate::of(&values).map_or(
+        Estimate { mean: new.iops - first_iops, error: 0.0, freedom: 1.0 },
+        |estimate| Estimate {
+            mean: new.iops - first_iops,
+            error: estimate.error * (values.len() as f64 + 1.0).sqrt(),
+            ..estimate
+        },
+    );
+    let has_changed = has_changed(first_iops, difference, precision_percent / 100.0, LEVEL);
     Some(Again { point, first_iops, iops: new.iops, has_changed })
 }
 

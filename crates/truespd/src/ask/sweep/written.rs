@@ -1,5 +1,6 @@
 //! How many bytes a sweep writes: what is known before it begins, what it has written, and what is still to come.
 
+use crate::runner::until_known::lasted_s;
 use truespd_core::profile::{Target, Throughput, TimeSpan};
 use truespd_core::result::{Document, Summary};
 
@@ -20,17 +21,6 @@ pub fn bytes_per_s_max(span: &TimeSpan) -> Option<f64> {
 fn write_share(target: &Target) -> f64 {
     let [writes, trims] = [target.write_percent, target.trim_percent].map(|share| f64::from(share) / 100.0);
     writes * (1.0 - trims)
-}
-
-/// Seconds that the run of a document took, with warm-up and cool-down, as planned.
-pub fn lasted_s(document: &Document) -> f64 {
-    let mut sum = 0.0;
-    for (span, measured) in document.profile.time_spans.iter().zip(document.measured()) {
-        let around_s = f64::from(span.warmup_s) + f64::from(span.cooldown_s);
-        let rounds_s = measured.rounds.as_ref().map(|of| of.rounds.len() as f64 * of.round_s);
-        sum += around_s + rounds_s.unwrap_or(f64::from(span.duration_s));
-    }
-    sum
 }
 
 /// Bytes that a run wrote. Warm-up and cool-down are not counted: their rate is taken to be that of the measured time.
