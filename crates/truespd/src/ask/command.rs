@@ -2,13 +2,11 @@
 
 use crate::answer::{Findings, Shown};
 use crate::ask::keeping::{HistoryArguments, Keeping};
-use crate::ask::values;
-use crate::ask::{Common, RanOn, SeriesEnd, SuiteDocument};
+use crate::ask::{Common, RanOn, SeriesEnd, SuiteDocument, values};
 use crate::runner::place::Place;
 use crate::runner::view::{Throughput, View, tell_left};
 use crate::runner::watch::WithTelemetry;
-use crate::runner::{Ended, Length};
-use crate::runner::{Series, SeriesRanks, Wishes, undo};
+use crate::runner::{Ended, Length, Series, SeriesRanks, Wishes, undo};
 use clap::{Args, FromArgMatches};
 use diskspd::grammar::parse::Lines;
 use diskspd::request::Output;

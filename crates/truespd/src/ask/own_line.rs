@@ -1,8 +1,7 @@
 //! Lines of a person's own on targets of theirs: what `find-max`, `sweep` and `workload beside` share.
 
-use crate::runner::Series;
 use crate::runner::place::{FILE_BYTES_MIN, Place};
-use crate::runner::{Ahead, Ended};
+use crate::runner::{Ahead, Ended, Series};
 use diskspd::grammar::parse;
 use diskspd::grammar::parse::{Invocation, not_in_suites};
 use std::path::PathBuf;

@@ -4,8 +4,7 @@
 use super::course::{Course, over_time};
 use crate::answer::axis::Point;
 use crate::answer::chart::{Chart, Series};
-use crate::answer::html::figures;
-use crate::answer::html::{first_large, folded, latency_words, note, paragraph};
+use crate::answer::html::{figures, first_large, folded, latency_words, note, paragraph};
 use crate::answer::table::{Cell, Table};
 use truespd_core::result::hosts::{
     HostFigure, HostRow, Outlier, ROWS_MAX, Spread, folded as folded_rows, names, outliers, rows,

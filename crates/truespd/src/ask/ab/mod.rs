@@ -15,8 +15,7 @@ mod report;
 mod tests;
 
 use crate::answer::{Advice, Answer, SeriesVerdict};
-use crate::ask::Common;
-use crate::ask::{Spread, SuiteDocument, judged};
+use crate::ask::{Common, Spread, SuiteDocument, judged};
 use crate::runner::until_known::{Budget, NextRun, Until, UntilKnown, until_known};
 use crate::runner::{Ahead, Ended, Kind, Runner, Step};
 pub use answer::is_of_use;

@@ -2,8 +2,7 @@
 
 use super::design::{Outcome, Side};
 use crate::answer::SeriesVerdict;
-use crate::ask::Common;
-use crate::ask::Spread;
+use crate::ask::{Common, Spread};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use truespd_core::result::metrics::{Better, Metric};

@@ -16,8 +16,7 @@ pub use plan::{FILE_BYTES, Plan, RANDOM_BYTES, SEQUENTIAL_BYTES, SIZE_MIN_BYTES,
 pub use report::{Assessment, Check, Figure, Requirement, WinsatUnit};
 
 use crate::answer::{Answer, SeriesVerdict};
-use crate::ask::Common;
-use crate::ask::SuiteDocument;
+use crate::ask::{Common, SuiteDocument};
 use truespd_core::result::Part;
 
 impl SuiteDocument for Assessment {

@@ -1,8 +1,7 @@
 //! The document of an assessment: its figures beside Microsoft's limits.
 
 use crate::answer::SeriesVerdict;
-use crate::ask::Common;
-use crate::ask::MEMBERS_ARE_ADDED;
+use crate::ask::{Common, MEMBERS_ARE_ADDED};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use truespd_core::result::Grade;

@@ -2,8 +2,7 @@
 
 use super::plan::{Plan, RANDOM_BYTES, SEQUENTIAL_BYTES, Test, TestRun};
 use super::report::{Assessment, Figure, Requirement, WinsatUnit};
-use crate::answer::Advice;
-use crate::answer::SeriesVerdict;
+use crate::answer::{Advice, SeriesVerdict};
 use crate::ask::{Common, VOLATILE_CACHE, counting_cached_writes};
 use crate::runner::{Ahead, Draft, Ended, Runner, run_steps};
 use truespd_core::profile;

@@ -8,9 +8,7 @@ pub mod report;
 pub mod run;
 
 use crate::answer::{Answer, SeriesVerdict};
-use crate::ask::Common;
-use crate::ask::MEMBERS_ARE_ADDED;
-use crate::ask::SuiteDocument;
+use crate::ask::{Common, MEMBERS_ARE_ADDED, SuiteDocument};
 use crate::runner::rounds::Measured;
 pub use report::BesideReport;
 use report::{Point, Run};

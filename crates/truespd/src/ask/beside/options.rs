@@ -3,11 +3,11 @@
 use crate::ask::beside::BesideReport;
 use crate::ask::beside::run::Beside;
 use crate::ask::command::{Asked, Measured, SeriesArguments, Suite, write_profile};
-use crate::ask::own_line::has_number;
-use crate::ask::own_line::{Targets, completed, refused, smallest_rate, span, typed_words, without_arrivals};
+use crate::ask::own_line::{
+    Targets, completed, has_number, refused, smallest_rate, span, typed_words, without_arrivals,
+};
 use crate::ask::values::{between, file_bytes};
-use crate::runner::Series;
-use crate::runner::{Length, Runner};
+use crate::runner::{Length, Runner, Series};
 use clap::Args;
 use diskspd::grammar::rows::{Row, find};
 use truespd_core::profile::{Severity, Target, Throughput, TimeSpan, validate, xml};

@@ -12,10 +12,9 @@ mod tests;
 pub mod trial;
 
 use crate::answer::{Advice, SeriesVerdict};
-use crate::ask::MEMBERS_ARE_ADDED;
 use crate::ask::find_max::run::{Judge, Searching};
 use crate::ask::find_max::search::Search;
-use crate::ask::{Common, LARGER_TARGET};
+use crate::ask::{Common, LARGER_TARGET, MEMBERS_ARE_ADDED};
 use crate::runner::{Ended, Runner};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -4,9 +4,8 @@ use crate::ask::command::{Asked, Measured, SeriesArguments, Suite};
 use crate::ask::find_max::HighestRate;
 use crate::ask::find_max::limits::{LatencyLimit, Of, check_together, limits_words, milliseconds};
 use crate::ask::find_max::run::Searching;
-use crate::ask::own_line::has_number;
 use crate::ask::own_line::{
-    LINE, Targets, completed, outstanding, refused, smallest_rate, span, streams, typed_words,
+    LINE, Targets, completed, has_number, outstanding, refused, smallest_rate, span, streams, typed_words,
     without_arrivals,
 };
 use crate::ask::values::{file_bytes, number};

@@ -1,11 +1,8 @@
 //! The document of a mark: its runs, what follows from them, and how it is made.
 
 use super::test::{Operation, Pattern, Planned, Settings, Target, Test};
-use crate::answer::Advice;
-use crate::answer::SeriesVerdict;
-use crate::ask::{Common, RanOn};
-use crate::ask::{Spread, counting_cached_writes};
-use crate::ask::{is_one, one_rank};
+use crate::answer::{Advice, SeriesVerdict};
+use crate::ask::{Common, RanOn, Spread, counting_cached_writes, is_one, one_rank};
 use crate::runner::rounds::Measured;
 use crate::runner::{Ahead, Draft, Ended, Kind, Length, Runner, run_steps};
 use schemars::JsonSchema;

@@ -1,10 +1,7 @@
 use super::*;
-use crate::answer::Findings;
-use crate::answer::Shown;
-use crate::ask::SuiteDocument;
-use crate::ask::VOLATILE_CACHE;
-use crate::runner::Step;
-use crate::runner::{Ahead, Ended, Runner};
+use crate::answer::{Findings, Shown};
+use crate::ask::{SuiteDocument, VOLATILE_CACHE};
+use crate::runner::{Ahead, Ended, Runner, Step};
 use diskspd::request::{Line, Request};
 use std::time::Duration;
 use truespd_core::measure::Histogram;

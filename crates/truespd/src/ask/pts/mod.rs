@@ -10,9 +10,7 @@ pub mod run;
 pub mod table;
 
 use crate::answer::{Answer, SeriesVerdict};
-use crate::ask::Common;
-use crate::ask::MEMBERS_ARE_ADDED;
-use crate::ask::SuiteDocument;
+use crate::ask::{Common, MEMBERS_ARE_ADDED, SuiteDocument};
 pub use report::PtsReport;
 use truespd_core::result::Part;
 use truespd_core::result::envelope::DocumentKind;

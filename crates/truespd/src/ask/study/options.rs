@@ -8,9 +8,8 @@ use crate::ask::study::{
     ComparedPair, Node, Question, Runs, Study, StudyReport, StudyTarget, compare_nodes, differs,
 };
 use crate::ask::{ab, study};
-use crate::runner::Series;
 use crate::runner::keep::is_of_uncounted;
-use crate::runner::{Ended, Runner};
+use crate::runner::{Ended, Runner, Series};
 use clap::Args;
 use std::collections::HashMap;
 use std::fs;

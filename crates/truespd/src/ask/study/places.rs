@@ -3,10 +3,9 @@
 use crate::ask::command::say_read_only;
 use crate::ask::study::arguments::{Common, failed, refusal, refused};
 use crate::ask::study::{Study, StudyTarget};
-use crate::runner::Ended;
 use crate::runner::place::{Place, absolute};
 use crate::runner::undo::{Disk, Undo};
-use crate::runner::{Series, place};
+use crate::runner::{Ended, Series, place};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use truespd_core::guard::claim;

@@ -2,8 +2,7 @@
 
 use super::nodes::Node;
 use super::questions::Study;
-use crate::ask::Common;
-use crate::ask::ab;
+use crate::ask::{Common, ab};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

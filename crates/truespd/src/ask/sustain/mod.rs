@@ -7,9 +7,7 @@ pub mod report;
 pub mod run;
 
 use crate::answer::{Answer, SeriesVerdict};
-use crate::ask::Common;
-use crate::ask::MEMBERS_ARE_ADDED;
-use crate::ask::SuiteDocument;
+use crate::ask::{Common, MEMBERS_ARE_ADDED, SuiteDocument};
 pub use report::SustainReport;
 use truespd_core::result::Part;
 use truespd_core::result::envelope::DocumentKind;

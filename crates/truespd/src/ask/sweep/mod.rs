@@ -9,9 +9,7 @@ pub mod run;
 pub mod written;
 
 use crate::answer::{Answer, SeriesVerdict};
-use crate::ask::Common;
-use crate::ask::MEMBERS_ARE_ADDED;
-use crate::ask::SuiteDocument;
+use crate::ask::{Common, MEMBERS_ARE_ADDED, SuiteDocument};
 use crate::runner::rounds::Measured;
 pub use report::SweepReport;
 use truespd_core::result::envelope::DocumentKind;

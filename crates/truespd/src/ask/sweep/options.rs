@@ -1,15 +1,13 @@
 //! `truespd sweep`: a line at every combination of the values of some switches.
 
 use crate::ask::command::{Asked, Measured, SeriesArguments, Suite};
-use crate::ask::own_line::has_number;
-use crate::ask::own_line::{LINE, Targets, completed, outstanding, refused, span, typed_words};
+use crate::ask::own_line::{LINE, Targets, completed, has_number, outstanding, refused, span, typed_words};
 use crate::ask::sweep::SweepReport;
 use crate::ask::sweep::axis::{Axis, count};
 use crate::ask::sweep::run::{Planned, Sweeping, combinations};
 use crate::ask::sweep::written::bytes_per_s_max;
 use crate::ask::values::{file_bytes, number, one_of};
-use crate::runner::Series;
-use crate::runner::{Length, Runner, duration_words};
+use crate::runner::{Length, Runner, Series, duration_words};
 use clap::Args;
 use diskspd::grammar::rows::find;
 use truespd_core::profile::Target;

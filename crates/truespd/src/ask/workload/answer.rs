@@ -3,9 +3,8 @@
 use super::{Outcome, Row, Run};
 use crate::answer::table::{Cell, Column, Table};
 use crate::answer::{Answer, Commands, SeriesVerdict};
-use crate::ask::Common;
 use crate::ask::find_max::answer::{push_answer, push_rates};
-use crate::ask::{OF_RESPONSES, SuiteDocument, show_latency};
+use crate::ask::{Common, OF_RESPONSES, SuiteDocument, show_latency};
 use truespd_core::result::Part;
 use truespd_core::result::metrics::Metric;
 use truespd_platform::text::table::Room;

@@ -7,13 +7,11 @@ pub mod preset;
 #[cfg(test)]
 mod tests;
 
-use crate::answer::Advice;
-use crate::answer::SeriesVerdict;
-use crate::ask::Common;
-use crate::ask::MEMBERS_ARE_ADDED;
+use crate::answer::{Advice, SeriesVerdict};
 use crate::ask::find_max::run::{Judge, Searching};
 use crate::ask::find_max::search::Search;
 use crate::ask::of_target::{results_of, sum};
+use crate::ask::{Common, MEMBERS_ARE_ADDED};
 use crate::runner::rounds::AROUND_S;
 use crate::runner::{Ahead, Draft, Ended, Length, Runner, run_steps};
 use schemars::JsonSchema;

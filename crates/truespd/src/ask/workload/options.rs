@@ -2,14 +2,12 @@
 
 use clap::Args;
 
-use crate::ask::command::usual_folder;
-use crate::ask::command::{Asked, Measured, SeriesArguments, Suite, write_profile};
+use crate::ask::command::{Asked, Measured, SeriesArguments, Suite, usual_folder, write_profile};
 use crate::ask::find_max::limits::{LatencyLimit, Of, limits_words};
 use crate::ask::values::{between, bytes, one_of};
-use crate::ask::workload::prepared;
 use crate::ask::workload::prepared::Prepared;
 use crate::ask::workload::preset::{Load, Preset};
-use crate::ask::workload::{Outcome, Plan, Times, Work};
+use crate::ask::workload::{Outcome, Plan, Times, Work, prepared};
 use crate::runner::Series;
 use crate::runner::place::{FILE_BYTES_MIN, Place};
 use truespd_core::profile::xml;

@@ -3,9 +3,7 @@
 use crate::ask::find_max::limits::LatencyLimit;
 use crate::ask::find_max::options::{ARRIVALS, MINUTES_MAX, PRECISION_PERCENT, unsearchable};
 use crate::ask::find_max::run::Searching;
-use crate::ask::own_line::has_number;
-use crate::ask::own_line::with_release;
-use crate::ask::own_line::{outstanding, streams};
+use crate::ask::own_line::{has_number, outstanding, streams, with_release};
 use crate::ask::values::bytes;
 use crate::ask::workload::preset::{BUILT_IN, Form, Load, Preset, fitted};
 use crate::ask::workload::{Plan, Times, Work};
