@@ -416,7 +416,7 @@ fn report(plan: &Plan, design: &Design, collected: Collected, stopped: Stopped) 
 
 impl SuiteDocument for Comparison {
     fn title(&self) -> String {
-        format!("A and B compared{}: {}", self.common.ran_on.words(), self.metric.heading(self.is_response))
+        format!("A and B compared by {}{}", self.metric.heading(self.is_response), self.common.ran_on.words())
     }
 
     fn has_figures(&self) -> bool {

@@ -89,9 +89,9 @@ impl Suite for AbArguments {
         let mut targets: Vec<String> = place.iter().map(Place::word).collect();
         let mut read = Vec::new();
         for variant in &variants {
-            for target in &variant.targets {
-                if place.is_none() && !targets.contains(target) {
-                    targets.push(target.clone());
+            for target in variant.targets.iter().map(|target| absolute(target.clone())) {
+                if place.is_none() && !targets.contains(&target) {
+                    targets.push(target);
                 }
             }
             read.extend(variant.profile_file.clone());

@@ -9,6 +9,7 @@ use crate::ask::study::{
 };
 use crate::ask::{ab, study};
 use crate::runner::keep::is_of_uncounted;
+use crate::runner::place::absolute;
 use crate::runner::{Ended, Runner, Series};
 use clap::Args;
 use std::collections::HashMap;
@@ -75,7 +76,8 @@ impl Suite for StudyArguments {
             let message = format!("truespd {} needs a TARGET: a directory, a file or a device", self.title());
             return Err(Refusal::command_line(message).into());
         }
-        Ok(Asked::Work { work: nodes, targets: targets.clone(), read: paths(self.nodes()) })
+        let targets = targets.iter().cloned().map(absolute).collect();
+        Ok(Asked::Work { work: nodes, targets, read: paths(self.nodes()) })
     }
 
     fn measure(&self, nodes: Vec<Node>, series: &mut Series) -> Measured<StudyReport> {
