@@ -8,7 +8,7 @@ use truespd_core::result::metrics::{Better, Metric};
 use truespd_core::result::{Document, Grade, Verdict};
 use truespd_front::show::{Style, plural};
 use truespd_platform::text::table::{Column, Room, fitted};
-use truespd_platform::text::{columns_of, hanging, printable, start_of};
+use truespd_platform::text::{hanging, printable, start_of};
 
 /// Columns of the words before a value in [`head`].
 const LEAD: usize = 10;
@@ -48,14 +48,21 @@ pub(crate) fn table(entries: &[Entry], terminal: Option<usize>, style: Style) ->
         let cells = entries.iter().map(cell).collect();
         columns.push(Column { head: head.to_string(), cells, is_number, room });
     }
-    let text = fitted(columns, terminal);
-    // Colours take no room, so they come after the widths.
-    let coloured = text.lines().skip(1).zip(entries).map(|(line, entry)| match entry.facts.grade {
-        Some(grade) => line.replacen(grade.word(), &style.paint(grade, grade.word()), 1),
-        None => line.to_string(),
-    });
-    let lines: Vec<String> = text.lines().take(1).map(String::from).chain(coloured).collect();
-    lines.join("\n") + "\n"
+    painted(&fitted(columns, terminal), entries.iter().map(|entry| entry.facts.grade), style)
+}
+
+/// A table with the verdicts of its rows in colour. Colours take no room, so they come after the widths.
+fn painted(table: &str, grades: impl Iterator<Item = Option<Grade>>, style: Style) -> String {
+    let (head, rows) = table.split_once('\n').unwrap_or((table, ""));
+    let mut out = format!("{head}\n");
+    for (line, grade) in rows.lines().zip(grades) {
+        out.push_str(&match grade {
+            Some(grade) => line.replacen(grade.word(), &style.paint(grade, grade.word()), 1),
+            None => line.to_string(),
+        });
+        out.push('\n');
+    }
+    out
 }
 
 /// A figure of a run, or the main one of a suite: the best of a mark's or an assessment's tests, the highest
@@ -265,25 +272,28 @@ impl JudgedRow {
     }
 }
 
+/// Heading, whether its cells are numbers, and what they say.
+type JudgedColumn = (&'static str, bool, fn(&JudgedRow) -> String);
+
+/// Columns of the table of judged documents.
+const JUDGED: [JudgedColumn; 6] = [
+    ("grade", false, |row| word(row.grade).to_string()),
+    ("IOPS", true, |row| row.figures[0].clone()),
+    ("throughput", true, |row| row.figures[1].clone()),
+    ("mean latency", true, |row| row.figures[2].clone()),
+    ("document", false, |row| row.document.clone()),
+    ("finding", false, |row| row.about.clone()),
+];
+
 /// The documents with their grades, figures and findings; ends with a line end.
 pub(crate) fn judged_table<'r>(rows: impl Iterator<Item = &'r JudgedRow>, style: Style) -> String {
     let rows: Vec<&JudgedRow> = rows.collect();
-    let names: Vec<String> = rows.iter().map(|row| printable(&row.document)).collect();
-    let width = names.iter().map(|name| columns_of(name)).max().unwrap_or(0).max("document".len());
-    let [iops, bytes, mean] = ["IOPS", "throughput", "mean latency"];
-    let mut out =
-        format!("{:<10}{iops:>12}{bytes:>16}{mean:>14}  {:<width$}  finding\n", "grade", "document");
-    for (row, name) in rows.iter().zip(&names) {
-        let words = word(row.grade);
-        let grade = row.grade.map_or(words.to_string(), |grade| style.paint(grade, words));
-        let gap = " ".repeat(10usize.saturating_sub(columns_of(words)));
-        let [iops, bytes, mean] = &row.figures;
-        let pad = " ".repeat(width - columns_of(name));
-        let line =
-            format!("{grade}{gap}{iops:>12}{bytes:>16}{mean:>14}  {name}{pad}  {}", printable(&row.about));
-        out.push_str(line.trim_end());
-        out.push('\n');
+    let mut columns = Vec::new();
+    for (head, is_number, cell) in JUDGED {
+        let cells = rows.iter().map(|row| cell(row)).collect();
+        columns.push(Column { head: head.to_string(), cells, is_number, room: Room::Stays });
     }
+    let mut out = painted(&fitted(columns, None), rows.iter().map(|row| row.grade), style);
     let mut counts = Vec::new();
     for grade in [Some(Grade::Certified), Some(Grade::Suspect), Some(Grade::Invalid), None] {
         let count = rows.iter().filter(|row| row.grade == grade).count();
@@ -359,10 +369,10 @@ mod tests {
         ];
         assert_eq!(
             judged_table(rows.iter(), PLAIN),
-            "grade             IOPS      throughput  mean latency  document       finding\n\
-             invalid              -               -             -  a\\u{1b}b.json  served-from-cache and 1 more\n\
-             certified            -               -             -  b.json\n\
-             not judged           -               -             -  mark.json      runs of a mark\n\n\
+            "grade       document       finding\n\
+             invalid     a\\u{1b}b.json  served-from-cache and 1 more\n\
+             certified   b.json\n\
+             not judged  mark.json      runs of a mark\n\n\
              3 documents: 1 certified, 0 suspect, 1 invalid, 1 not judged. truespd judge DOCUMENT tells \
              all findings of one.\n"
         );
