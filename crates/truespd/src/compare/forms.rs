@@ -8,6 +8,7 @@ use crate::ask::ab::is_of_use;
 use truespd_core::profile::xml::Writer;
 use truespd_core::result::Grade;
 use truespd_core::result::metrics::Metric;
+use truespd_platform::text::table::aligned;
 use truespd_platform::text::{hanging, printable};
 
 /// What stands for a value that there is none of.
@@ -134,14 +135,13 @@ fn findings(run: &Run) -> String {
 /// Both sides, the table of metrics, what it means, what else differs, gates, what to know.
 pub fn text(comparison: &Comparison) -> String {
     let mut out = text_of_side("A", &comparison.a) + &text_of_side("B", &comparison.b);
-    let (a, b, gap, interval) = ("A", "B", "B - A", "95 % interval");
-    out += &format!("\nmetric  {a:>13}{b:>13}{gap:>10}{interval:>18}{:>8}  B is\n", "p");
+    let head = ["metric", "A", "B", "B - A", "95 % interval", "p", "B is"];
+    let mut rows = vec![head.map(String::from).to_vec()];
     for row in &comparison.metrics {
         let Cells { name, a, b, percent, interval, p, word } = Cells::from(row);
-        let line = format!("{name:<8}{a:>13}{b:>13}{percent:>10}{interval:>18}{p:>8}  {word}");
-        out += line.trim_end();
-        out.push('\n');
+        rows.push(vec![name.to_string(), a, b, percent, interval, p, word]);
     }
+    out += &format!("\n{}", aligned(rows, &[false, true, true, true, true, true, false]));
     out.push('\n');
     for words in legend(comparison, |metric, _| metric.name()) {
         out += &hanging("", &words, COLUMNS);
