@@ -1,10 +1,10 @@
 //! Runs the command lines of a suite ([`crate::runner::Runner`]): asks the write guard first, makes a folder for test
-//! files, keeps the document of every run and resumes an earlier series ([`keep`]), stops at Ctrl+C, and undoes its
-//! changes, whatever ends it ([`undo`]).
+//! files, keeps the document of every run and resumes an earlier series ([`super::keep`]), stops at Ctrl+C, and undoes
+//! its changes, whatever ends it ([`super::undo`]).
 //!
-//! [`SeriesRanks`] are the processes that run the same series at the same time (a cluster run), and [`place`] is the
-//! directory, file or device that a person chose for a test. Nothing here prints or parses a command line.
-//! Progress goes to a [`watch::Watch`]; what ends a series is a [`truespd_platform::fault::Fault`]; a
+//! [`SeriesRanks`] are the processes that run the same series at the same time (a cluster run), and [`super::place`] is
+//! the directory, file or device that a person chose for a test. Nothing here prints or parses a command line.
+//! Progress goes to a [`Watch`]; what ends a series is a [`truespd_platform::fault::Fault`]; a
 //! [`diskspd::request::Grammar`] parses each command line once, when its step is made.
 
 use crate::runner::keep::{Kept, Planned};
