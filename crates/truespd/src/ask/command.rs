@@ -101,6 +101,13 @@ pub(crate) enum Asked<W> {
     },
 }
 
+impl<W> Asked<W> {
+    /// Work on these targets, which reads no other file.
+    pub fn on(work: W, targets: Vec<String>) -> Self {
+        Asked::Work { work, targets, read: Vec::new() }
+    }
+}
+
 /// A document, and how the series ended: it holds what was measured until then.
 pub(crate) type Measured<D> = Result<(D, Result<(), Ended>), Ended>;
 
@@ -404,7 +411,7 @@ pub(crate) fn write_profile(path: &str, profile: &str) -> Result<(), Ended> {
 /// The directory for suites whose user names no target: that of the configuration, or the current one.
 ///
 /// # Errors
-/// The configured one is no directory.
+/// The configured path is not a directory.
 pub(crate) fn usual_folder() -> Result<String, Refusal> {
     let Setting { value: Some(Value::Path(path)), from: From::File(at) } =
         config::in_force().setting(Key::TargetsFolder)?

@@ -80,7 +80,7 @@ pub fn one_rank() -> u32 {
 }
 
 impl RanOn {
-    /// On the host that this program runs on, by so many ranks.
+    /// On the host that this program runs on; `ranks` processes measured together.
     pub fn here(ranks: u32, targets: Vec<String>, disks: &[Layer]) -> Self {
         RanOn { computer_name: host::host_name(), ranks, targets, models: models(disks) }
     }

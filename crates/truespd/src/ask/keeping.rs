@@ -67,13 +67,13 @@ pub(crate) fn tag(text: &str) -> Result<String, Refusal> {
 /// The file of the history: what is typed, the variable, the configuration file, the usual one.
 ///
 /// # Errors
-/// The configuration cannot be used, or there is no usual place.
+/// The configuration cannot be used, or this user has no folder for a history.
 pub(crate) fn store_path(typed: Option<&str>) -> Result<PathBuf, Refusals> {
     config::read()?;
     Ok(place(typed, &config::in_force())?.map_err(Refusal::from)?)
 }
 
-/// The file of the history where nothing is typed; none where there is no place for one, so that nothing can be in it.
+/// The file of the history where nothing is typed; none where this user has no folder for one: nothing is kept then.
 ///
 /// # Errors
 /// The configuration cannot be used.

@@ -45,7 +45,7 @@ pub trait SuiteDocument {
     /// The figures of its tests.
     fn parts(&self) -> Vec<Part>;
 
-    /// The same as the history keeps, finds and counts them: what several ranks did together is another test.
+    /// The figures as the history keeps and counts them. A test that several ranks made together has a name of its own.
     fn kept_parts(&self) -> Vec<Part> {
         let (mut kept, ranks) = (Vec::new(), self.common().ran_on.ranks);
         for Part { mut name, profile, command, figures, .. } in self.parts() {

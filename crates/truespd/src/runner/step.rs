@@ -165,7 +165,7 @@ pub trait Runner {
     /// What a line means, once.
     ///
     /// # Errors
-    /// [`Ended::Failed`]: it is no line that can run.
+    /// [`Ended::Failed`]: the line cannot be run.
     fn line(&mut self, words: Vec<String>) -> Result<Line, Ended>;
 
     /// Runs one line and returns its document with its verdict.

@@ -142,7 +142,7 @@ impl Suite for AssessArguments {
         }
         place.check_room(plan.size_bytes, 1, self.least_bytes())?;
         let targets = vec![place.word()];
-        Ok(Asked::Work { work: (place, plan), targets, read: Vec::new() })
+        Ok(Asked::on((place, plan), targets))
     }
 
     fn measure(&self, (place, mut plan): Self::Work, series: &mut Series) -> Measured<Assessment> {

@@ -110,7 +110,7 @@ impl Suite for BesideArguments {
             return Ok(Asked::Text(printed(&beside)));
         }
         let places = targets.places();
-        Ok(Asked::Work { work: Work { beside, targets }, targets: places, read: Vec::new() })
+        Ok(Asked::on(Work { beside, targets }, places))
     }
 
     fn measure(&self, work: Work, series: &mut Series) -> Measured<BesideReport> {

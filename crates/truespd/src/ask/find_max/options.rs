@@ -122,7 +122,7 @@ impl Suite for FindMaxArguments {
             return Ok(Asked::Text(printed(&searching)));
         }
         let places = targets.places();
-        Ok(Asked::Work { work: Work { searching, targets }, targets: places, read: Vec::new() })
+        Ok(Asked::on(Work { searching, targets }, places))
     }
 
     fn measure(&self, work: Work, series: &mut Series) -> Measured<HighestRate> {

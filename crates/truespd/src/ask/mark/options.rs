@@ -185,7 +185,7 @@ impl Suite for MarkArguments {
         }
         place.check_room(settings.size_bytes, 1, FILE_BYTES_MIN)?;
         let targets = vec![place.word()];
-        Ok(Asked::Work { work: (settings, place), targets, read: Vec::new() })
+        Ok(Asked::on((settings, place), targets))
     }
 
     fn measure(&self, (settings, place): Self::Work, series: &mut Series) -> Measured<MarkReport> {

@@ -168,7 +168,7 @@ impl Suite for PtsArguments {
             return Err(wears_out(&pts.plan_lines(is_device), &place).into());
         }
         let places = targets.places();
-        Ok(Asked::Work { work: Work { pts, targets, is_device }, targets: places, read: Vec::new() })
+        Ok(Asked::on(Work { pts, targets, is_device }, places))
     }
 
     fn measure(&self, work: Work, series: &mut Series) -> Measured<PtsReport> {

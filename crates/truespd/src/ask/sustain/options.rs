@@ -132,7 +132,7 @@ impl Suite for SustainArguments {
             return Err(wears_out(&sustain.plan_lines(), &place).into());
         }
         let targets = vec![place.word()];
-        Ok(Asked::Work { work: Work { sustain, place }, targets, read: Vec::new() })
+        Ok(Asked::on(Work { sustain, place }, targets))
     }
 
     fn measure(&self, work: Work, series: &mut Series) -> Measured<SustainReport> {

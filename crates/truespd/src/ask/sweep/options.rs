@@ -168,7 +168,7 @@ impl Suite for SweepArguments {
         }
         let places = targets.places();
         let work = Work { sweeping, targets, writes, plan };
-        Ok(Asked::Work { work, targets: places, read: Vec::new() })
+        Ok(Asked::on(work, places))
     }
 
     fn measure(&self, work: Work, series: &mut Series) -> Measured<SweepReport> {

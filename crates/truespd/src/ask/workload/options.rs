@@ -121,7 +121,7 @@ impl Suite for WorkloadArguments {
         // What is wrong with the preset is told before anything is made.
         prepared.written()?;
         let targets = prepared::words_of(&prepared.places);
-        Ok(Asked::Work { work: prepared, targets, read: Vec::new() })
+        Ok(Asked::on(prepared, targets))
     }
 
     fn measure(&self, prepared: Prepared, series: &mut Series) -> Measured<Outcome> {
